@@ -1,0 +1,1 @@
+"""The same settled box of grains in berm and in other simulators: run.py."""

@@ -1,0 +1,53 @@
+"""berm: an open granular-matter and earthmoving simulator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "World": "berm.world.world",
+    "P2": "berm.solvers.p2",
+    "Emitter": "berm.world.emitters",
+    "Sink": "berm.world.emitters",
+    "Material": "berm.core.materials",
+    "material": "berm.core.materials",
+    "Plane": "berm.core.shapes",
+    "Sphere": "berm.core.shapes",
+    "Box": "berm.core.shapes",
+    "Cylinder": "berm.core.shapes",
+    "Cone": "berm.core.shapes",
+    "Capsule": "berm.core.shapes",
+    "HeightField": "berm.core.shapes",
+    "Mesh": "berm.core.shapes",
+    "Fixed": "berm.core.motion",
+    "Linear": "berm.core.motion",
+    "Spin": "berm.core.motion",
+    "Keyframes": "berm.core.motion",
+    "Function": "berm.core.motion",
+    "BermError": "berm.core.errors",
+    "InputError": "berm.core.errors",
+    "SimulationError": "berm.core.errors",
+    "StepReport": "berm.core.report",
+    "lattice": "berm.world.packings",
+    "random_drop": "berm.world.packings",
+    "poured": "berm.world.packings",
+    "Recorder": "berm.io.recording",
+    "Recording": "berm.io.recording",
+    "set_threads": "berm.kernels.jit",
+    "scene": "berm.scenes.base",
+}
+
+__all__ = ["__version__", "measure", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use, so that `import berm` and `berm --help` stay quick."""
+    import importlib
+
+    if name == "measure":
+        return importlib.import_module("berm.world.measure")
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'berm' has no attribute {name!r}")

@@ -1,0 +1,210 @@
+"""The worlds that `berm bench` measures, and how: settled beds, interleaved repeats, medians."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from berm.core.materials import Material, material, mix
+from berm.core.shapes import Box
+from berm.kernels import jit
+from berm.solvers.p2 import P2
+from berm.world.world import World
+
+RADIUS = 0.02  # m
+PITCH = 2.04 * RADIUS  # m, of the starting lattice
+DEPTH = 1.0  # m
+FORMS: dict[str, Callable[[], P2]] = {
+    "default": P2,
+    "published": lambda: P2.published(iterations=10),
+}
+TWIN_FORMS = {"default": "conserving", "published": "published"}
+SETTLE_STEPS = 120
+RELAX_STEPS = 60  # of another form, from the settled state
+CHUNK_SECONDS = 0.25  # wall time of one repeat
+
+
+def soil() -> Material:
+    """Return the material of the bed and of its box."""
+    return material("gravel", stiffness=1e5, friction=0.5)
+
+
+def bed(grains: int, solver: P2, seed: int = 0) -> World:
+    """Return a box without a lid with a jittered lattice of grains, about 1 m deep."""
+    layers = max(min(int(1.15 * DEPTH / PITCH), round(grains ** (1 / 3))), 1)
+    side = math.ceil(math.sqrt(grains / layers))
+    index = np.arange(grains)
+    cell = np.stack([index % side, index // side % side, index // side**2], axis=1)
+    rng = np.random.default_rng(seed)
+    jitter = rng.uniform(-0.02 * RADIUS, 0.02 * RADIUS, (grains, 3))
+    world = World(solver=solver, seed=seed)
+    world.add_grains((cell + 0.5) * PITCH + jitter, RADIUS, rng.normal(0, 0.3, cell.shape), soil())
+    width, height = side * PITCH, 4 * DEPTH
+    world.add_body(
+        Box((width, width, height), inside=True, open_top=True),
+        name="box",
+        material=soil(),
+        position=(width / 2, width / 2, height / 2),
+    )
+    return world
+
+
+def settled(grains: int) -> dict[str, World]:
+    """Return a settled bed for each form."""
+    worlds = {"default": bed(grains, FORMS["default"]())}
+    first = worlds["default"]
+    for _ in range(SETTLE_STEPS):
+        first.step()
+    order = np.argsort(first.grains.tags)
+    for form in list(FORMS)[1:]:
+        world = worlds[form] = bed(grains, FORMS[form]())
+        world.grains.x[:grains] = first.grains.x[order]
+        world.grains.v[:grains] = first.grains.v[order]
+        for _ in range(RELAX_STEPS):
+            world.step()
+    return worlds
+
+
+@dataclass
+class Case:
+    """One measured configuration, and its times."""
+
+    engine: str  # berm or twin
+    form: str
+    grains: int
+    threads: int
+    advance: Callable[[int], None]
+    world: World
+    chunk: int = 1  # steps in a repeat
+    seconds: list[float] = field(default_factory=list)  # s a step, one a repeat
+    stages: dict[str, list[float]] = field(default_factory=dict)  # s, one a step
+
+    def run(self) -> None:
+        """Take one repeat."""
+        jit.set_threads(self.threads)
+        begin = time.perf_counter()
+        self.advance(self.chunk)
+        self.seconds.append((time.perf_counter() - begin) / self.chunk)
+
+    def step_seconds(self) -> float:
+        """Median wall time of a step, s."""
+        return statistics.median(self.seconds)
+
+    def row(self) -> dict[str, Any]:
+        """Return the results by name."""
+        report, solver = self.world.report, self.world.solver
+        assert isinstance(solver, P2)
+        passes = report.iterations * report.substeps
+        contacts = max(report.contacts + report.wall_contacts, 1)
+        pairs = len(solver.contacts.pairs()[0])
+        second = self.step_seconds()
+        out: dict[str, Any] = {
+            "engine": self.engine,
+            "form": self.form,
+            "grains": self.grains,
+            "threads": self.threads,
+            "ms_step": 1e3 * second,
+            "ms_step_fastest": 1e3 * min(self.seconds),
+            "us_grain_step": 1e6 * second / self.grains,
+            "ns_contact_iteration": 1e9 * second / (contacts * passes),
+            "ns_listed_pair_iteration": 1e9 * second / (max(pairs, 1) * passes),
+            "real_time_factor": self.world.dt / second,
+            "contacts": contacts,
+            "listed_pairs": pairs,
+            "iterations": passes,
+            "steps_timed": self.chunk * len(self.seconds),
+        }
+        if self.engine == "berm":
+            out["overlap_mean_percent"] = 100 * report.overlap_mean / (2 * RADIUS)
+            speed = np.linalg.norm(self.world.grains.velocity, axis=1)
+            out["rest_speed_mm_s"] = 1e3 * float(np.sqrt(np.mean(speed.astype(float) ** 2)))
+            for name, values in self.stages.items():
+                out[f"ms_{name}"] = 1e3 * statistics.fmean(values)
+        return out
+
+
+def berm_case(world: World, form: str, threads: int) -> Case:
+    """Return a case that steps a settled world of berm's."""
+
+    def advance(steps: int) -> None:
+        for _ in range(steps):
+            for name, seconds in world.step().timings.items():
+                case.stages.setdefault(name, []).append(seconds)
+
+    case = Case("berm", form, world.grains.n, threads, advance, world)
+    return case
+
+
+def twin_case(world: World, form: str, threads: int, twin: Any) -> Case:
+    """Return a case that steps the C++ twin from the same state with the same parameters."""
+    grains, solver = world.grains, world.solver
+    assert isinstance(solver, P2)
+    law = mix(soil(), soil(), 0.5 * float(grains.mass.mean()))
+    h = world.dt / solver.substeps
+    params = twin.TwinParams(
+        dt=world.dt,
+        stiffness=law.stiffness,
+        damping=law.damping,
+        friction_static=law.friction_static,
+        friction_kinetic=law.friction_kinetic,
+        eps_depth=solver.eps_depth,
+        relaxation=solver.relaxation,
+        memory_normal=solver.memory_normal,
+        memory_tangent=solver.memory_tangent,
+        near_gap=solver.TOUCH,
+        slip_speed=1.5 * 9.81 * h,
+        skin=solver.skin,
+        iterations=solver.iterations,
+        substeps=solver.substeps,
+        threads=threads,
+    )
+    width = float(np.asarray(world.body("box").shape.size)[0])
+    planes = [[0, 0, 1, 0], [1, 0, 0, 0], [-1, 0, 0, -width], [0, 1, 0, 0], [0, -1, 0, -width]]
+    one = twin.Twin(grains.x[: grains.n], grains.v[: grains.n], planes, params)
+    one.step(TWIN_FORMS[form], RELAX_STEPS)
+    return Case(
+        "twin", form, grains.n, threads, lambda k: one.step(TWIN_FORMS[form], k), world
+    )
+
+
+def measure(cases: list[Case], repeats: int, tick: Callable[[], None] = lambda: None) -> None:
+    """Take the repeats of all cases in turn, so that a busy moment hits all alike."""
+    for case in cases:
+        case.run()  # warms up, and says how many steps fill a repeat
+        case.chunk = int(min(max(CHUNK_SECONDS / case.seconds[0], 4), 200))
+        case.seconds.clear()
+        case.stages.clear()
+    for _ in range(repeats):
+        for case in cases:
+            case.run()
+            tick()
+
+
+def checkout() -> Path | None:
+    """Return the root of the source tree that berm runs from, if it has the benchmarks."""
+    root = Path(__file__).resolve().parents[3]
+    return root if (root / "benchmarks" / "twin").is_dir() else None
+
+
+def load_twin() -> tuple[Any, str]:
+    """Return the C++ twin's module, or None and the reason why there is none."""
+    root = checkout()
+    if root is None:
+        return None, "benchmarks/ is not here: run from a checkout of the sources"
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    try:
+        twin = importlib.import_module("benchmarks.twin")
+        twin.load()
+    except (ImportError, RuntimeError, OSError) as error:
+        return None, str(error).splitlines()[0]
+    return twin, ""

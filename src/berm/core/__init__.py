@@ -1,0 +1,1 @@
+"""Plain data: grains, bodies, shapes, materials, motions, reports, errors. Imports no kernels."""

@@ -1,0 +1,133 @@
+"""Grains: a structure of arrays with room to grow, stable tags and moving rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+PAD = 8  # rows that eight-lane loads may read past the last grain
+
+Array = npt.NDArray[Any]
+
+
+class Grains:
+    """All grains of a world, in arrays of `capacity` rows of which the first `n` are alive.
+
+    x: (capacity, 4) position and radius, m. v: (capacity, 4) velocity, m/s, and inverse mass,
+    1/kg. tag: int64, stable for life. material: int32 index. warm: (capacity, 4) impulse that
+    the solver remembers, kg m, and contact count. was: int32 row at the last neighbour search
+    (-1: new). Rows move when the solver sorts them; tags do not.
+    """
+
+    FIELDS = ("x", "v", "tag", "material", "warm", "was", "born")
+
+    def __init__(self, dtype: npt.DTypeLike = np.float32, capacity: int = 64) -> None:
+        self.dtype = np.dtype(dtype)
+        self.n = 0
+        self.next_tag = 0
+        self.changed = True  # rows were added or removed since the solver last looked
+        self.x: Array = np.zeros((capacity + PAD, 4), self.dtype)
+        self.v: Array = np.zeros((capacity + PAD, 4), self.dtype)
+        self.tag: Array = np.full(capacity + PAD, -1, np.int64)
+        self.material: Array = np.zeros(capacity + PAD, np.int32)
+        self.warm: Array = np.zeros((capacity + PAD, 4), self.dtype)
+        self.was: Array = np.full(capacity + PAD, -1, np.int32)
+        self.born: Array = np.zeros(capacity + PAD, np.float32)
+
+    @property
+    def capacity(self) -> int:
+        """Rows that fit before the arrays grow."""
+        return int(self.tag.shape[0]) - PAD
+
+    @property
+    def position(self) -> Array:
+        """(n, 3) positions, m: a view."""
+        return self.x[: self.n, :3]
+
+    @property
+    def radius(self) -> Array:
+        """(n,) radii, m: a view."""
+        return self.x[: self.n, 3]
+
+    @property
+    def velocity(self) -> Array:
+        """(n, 3) velocities, m/s: a view."""
+        return self.v[: self.n, :3]
+
+    @property
+    def mass(self) -> Array:
+        """(n,) masses, kg."""
+        result: Array = 1.0 / self.v[: self.n, 3].astype(np.float64)
+        return result
+
+    @property
+    def tags(self) -> Array:
+        """(n,) stable tags: a view."""
+        return self.tag[: self.n]
+
+    def reserve(self, capacity: int) -> None:
+        """Make room for `capacity` grains."""
+        if capacity <= self.capacity:
+            return
+        rows = max(capacity, int(1.5 * self.capacity)) + PAD
+        for name in self.FIELDS:
+            old = getattr(self, name)
+            new = np.zeros((rows, *old.shape[1:]), old.dtype)
+            new[: self.n] = old[: self.n]
+            setattr(self, name, new)
+
+    def append(
+        self, position: Array, radius: Array, velocity: Array, mass: Array, material: int, t: float
+    ) -> Array:
+        """Add grains and return their tags (int64)."""
+        k = len(position)
+        self.reserve(self.n + k)
+        rows = slice(self.n, self.n + k)
+        self.x[rows, :3] = position
+        self.x[rows, 3] = radius
+        self.v[rows, :3] = velocity
+        self.v[rows, 3] = 1.0 / mass
+        self.tag[rows] = np.arange(self.next_tag, self.next_tag + k)
+        self.material[rows] = material
+        self.warm[rows] = 0
+        self.was[rows] = -1
+        self.born[rows] = t
+        self.n += k
+        self.next_tag += k
+        self.changed = True
+        return self.tag[rows].copy()
+
+    def remove(self, mask: Array) -> int:
+        """Remove the rows where `mask` (n,) is true; the order of the rest stays."""
+        keep = np.flatnonzero(~np.asarray(mask, bool))
+        removed = self.n - len(keep)
+        if removed:
+            for name in self.FIELDS:
+                array = getattr(self, name)
+                array[: len(keep)] = array[keep]
+            self.n = len(keep)
+            self.changed = True
+        return removed
+
+    def permute(self, order: Array) -> None:
+        """Move rows: new row k is old row order[k]."""
+        for name in self.FIELDS:
+            array = getattr(self, name)
+            array[: self.n] = array[order]
+
+    def rows_of(self, tags: npt.ArrayLike) -> Array:
+        """Return the present rows of the given tags."""
+        wanted = np.atleast_1d(np.asarray(tags, np.int64))
+        by_tag = np.argsort(self.tags, kind="stable")
+        at = np.searchsorted(self.tags, wanted, sorter=by_tag)
+        at = np.minimum(at, self.n - 1)
+        rows = by_tag[at]
+        missing = wanted[self.tags[rows] != wanted]
+        if missing.size:
+            from berm.core.errors import InputError
+
+            raise InputError("grain tags", missing[:5].tolist(), "tags of grains that are alive")
+        result: Array = rows
+        return result

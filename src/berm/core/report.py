@@ -1,0 +1,29 @@
+"""What a step tells about itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass
+class StepReport:
+    """Outcome of one step: counts, errors, energy and where the time went."""
+
+    step: int = 0
+    time: float = 0.0  # s, at the end of the step
+    grains: int = 0
+    contacts: int = 0  # touching pairs
+    wall_contacts: int = 0
+    iterations: int = 0
+    substeps: int = 0
+    overlap_mean: float = 0.0  # m, over touching pairs
+    overlap_max: float = 0.0  # m, walls included
+    residual: float = 0.0  # largest displacement of a grain in the last substep, m
+    kinetic_energy: float = 0.0  # J
+    rebuilt: bool = False  # the neighbour list was made anew
+    timings: dict[str, float] = field(default_factory=dict)  # s, by stage
+
+    @property
+    def wall_time(self) -> float:
+        """Seconds that the step took."""
+        return sum(self.timings.values())

@@ -1,0 +1,131 @@
+"""The HDF5 layout of a recording, shared by its writer and its reader.
+
+    /            attributes: format, berm, scene, parameters, solver, dt, gravity, seed, precision,
+                 fields, every, machine (lists and maps as JSON text)
+    /log         bytes, one JSON object a line: materials, bodies, extra columns, start, close
+    /frames      one record a frame: time, step, grains, row, population, bodies, body_row
+    /position    rows of all frames, one after the other; /velocity the same, if recorded
+    /population  records of tag, radius, material; frames with the same grains share them
+    /bodies      records of all frames: id, pose, velocity, force and torque of each body
+    /steps       one record a step: the scalars of StepReport, `wall` (s), and `extra`, whose
+                 columns (stage timers and others) are named in the log
+    /shapes      values of the arrays of shapes (vertices, faces, heights), named in the log
+
+Frame k has the grain rows row[k] : row[k] + grains[k] and the population rows
+population[k] : population[k] + grains[k], in the order of tags.  `frames` is written last: a frame
+that it lists is whole.  All datasets exist from the start and only grow, which is what the
+single-writer-multiple-readers mode of HDF5 needs to stay readable at every moment.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import platform
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+FORMAT = "berm recording 1"
+EXTRA_WIDTH = 32
+
+STEP_COLUMNS = (
+    "time", "step", "grains", "contacts", "wall_contacts", "iterations", "substeps",
+    "overlap_mean", "overlap_max", "kinetic_energy", "residual", "rebuilt", "wall",
+)  # fmt: skip
+_FRAME = [("time", "f8")] + [
+    (name, "i8") for name in ("step", "grains", "row", "population", "bodies", "body_row")
+]
+_BODY: list[Any] = [
+    ("id", "i8"), ("position", "f8", 3), ("rotation", "f8", (3, 3)), ("velocity", "f8", 3),
+    ("angular_velocity", "f8", 3), ("force", "f8", 3), ("torque", "f8", 3),
+]  # fmt: skip
+_STEP: list[Any] = [(name, "f8") for name in STEP_COLUMNS] + [("extra", "f8", EXTRA_WIDTH)]
+
+# dataset -> (dtype, shape of one row, rows in a chunk)
+TABLES: dict[str, tuple[np.dtype[Any], tuple[int, ...], int]] = {
+    "log": (np.dtype("u1"), (), 4096),
+    "position": (np.dtype("f4"), (3,), 16384),
+    "velocity": (np.dtype("f4"), (3,), 16384),
+    "population": (np.dtype([("tag", "i8"), ("radius", "f4"), ("material", "i4")]), (), 8192),
+    "bodies": (np.dtype(_BODY), (), 128),
+    "steps": (np.dtype(_STEP), (), 128),
+    "shapes": (np.dtype("f8"), (), 4096),
+    "frames": (np.dtype(_FRAME), (), 512),
+}
+
+
+def plain(value: Any, array: Callable[[np.ndarray], Any] | None = None) -> Any:
+    """Return `value` as what JSON can hold; arrays go through `array` (default: nested lists)."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return array(value) if array is not None and value.size > 16 else value.tolist()
+    if hasattr(value, "model_dump"):
+        return plain(value.model_dump(mode="python"), array)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = dataclasses.fields(value)
+        public = [f.name for f in fields if not f.name.startswith("_")]
+        return {name: plain(getattr(value, name), array) for name in public}
+    if isinstance(value, Mapping):
+        return {str(key): plain(item, array) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item, array) for item in value]
+    return str(value)
+
+
+def to_json(value: Any) -> str:
+    """Return `value` as JSON text."""
+    return json.dumps(plain(value))
+
+
+def describe_solver(solver: Any) -> dict[str, Any]:
+    """Return a solver's name and options."""
+    if solver is None or isinstance(solver, str):
+        return {"name": str(solver or "")}
+    name = getattr(solver, "name", None) or type(solver).__name__
+    options = solver.options() if hasattr(solver, "options") else {}
+    return {**plain(options), "name": str(name)}
+
+
+def describe_body(body: Any, array: Callable[[np.ndarray], Any]) -> dict[str, Any]:
+    """Return a body's name, material, shape and kind of motion; large arrays go through `array`."""
+    shape = plain(body.shape, array)
+    fields = shape if isinstance(shape, dict) else {"text": shape}
+    return {
+        "name": str(body.name),
+        "material": plain(body.material),
+        "shape": {"kind": type(body.shape).__name__.lower(), **fields},
+        "motion": type(getattr(body, "motion", None)).__name__.lower(),
+    }
+
+
+def describe_machine() -> dict[str, Any]:
+    """Return what a reader needs in order to judge timings: system, processor, versions."""
+    cpu = platform.processor() or platform.machine()
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            cpu = next((s.split(":", 1)[1].strip() for s in lines if "model name" in s), cpu)
+    except OSError:
+        pass
+    return {
+        "system": platform.platform(),
+        "cpu": cpu,
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+    }
+
+
+def berm_version() -> str:
+    """Return the version of the installed package, or of a source tree."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("berm")
+    except metadata.PackageNotFoundError:
+        return "0+source"

@@ -1,0 +1,270 @@
+"""Reading recordings: finished ones, ones that are being written, and ones whose run died."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import h5py
+import numpy as np
+
+from berm.core.errors import InputError
+from berm.io import layout
+
+
+@dataclass(frozen=True)
+class BodyFrame:
+    """A body at one time: pose, velocity, and what the grains exerted on it in the last step."""
+
+    name: str
+    position: np.ndarray  # (3,) m
+    rotation: np.ndarray  # (3, 3) body to world
+    velocity: np.ndarray  # (3,) m/s
+    angular_velocity: np.ndarray  # (3,) rad/s
+    force: np.ndarray  # (3,) N
+    torque: np.ndarray  # (3,) N m, about the body's origin
+
+
+@dataclass(frozen=True)
+class Frame:
+    """All grains, in the order of their tags, and all bodies at one time."""
+
+    time: float  # s
+    step: int
+    position: np.ndarray  # (n, 3) float32, m
+    velocity: np.ndarray | None  # (n, 3) float32, m/s; None if it was not recorded
+    radius: np.ndarray  # (n,) float32, m
+    tag: np.ndarray  # (n,) int64
+    material: np.ndarray  # (n,) int32, index into Recording.materials
+    bodies: dict[str, BodyFrame] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.tag)
+
+
+class Recording:
+    """A recording, read lazily: `len`, `times`, `frame(k)`, iteration, and `columns`."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.file = _open(self.path)
+        try:
+            self._check_format()
+            self.refresh()
+        except BaseException:
+            self.file.close()
+            raise
+
+    # ------------------------------------------------------------------ what the run was
+
+    def _check_format(self) -> None:
+        found = self.file.attrs.get("format", "")
+        if found != layout.FORMAT:
+            said = found if found else "an HDF5 file of another program"
+            raise InputError("not a recording of berm", said, layout.FORMAT, str(self.path))
+        missing = [t for t in layout.TABLES if t not in self.file and t != "velocity"]
+        if missing:
+            raise InputError(
+                "recording lacks", missing, "a recording with all its datasets", str(self.path)
+            )
+
+    def _json(self, name: str) -> Any:
+        return json.loads(str(self.file.attrs[name]))
+
+    @property
+    def version(self) -> str:
+        """Version of berm that wrote the file."""
+        return str(self.file.attrs["berm"])
+
+    @property
+    def scene(self) -> str:
+        """Name of the scene."""
+        return str(self.file.attrs["scene"])
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters of the scene."""
+        return dict(self._json("parameters"))
+
+    @property
+    def solver(self) -> dict[str, Any]:
+        """The solver's name and options."""
+        return dict(self._json("solver"))
+
+    @property
+    def machine(self) -> dict[str, Any]:
+        """The machine that the run was made on."""
+        return dict(self._json("machine"))
+
+    @property
+    def fields(self) -> list[str]:
+        """What was recorded of each frame."""
+        return list(self._json("fields"))
+
+    @property
+    def seed(self) -> Any:
+        """Seed of the world's random numbers."""
+        return self._json("seed")
+
+    @property
+    def dt(self) -> float:
+        """Time step (s)."""
+        return float(self.file.attrs["dt"])
+
+    @property
+    def gravity(self) -> np.ndarray:
+        """Gravity (m/s^2)."""
+        return np.asarray(self.file.attrs["gravity"], dtype=np.float64)
+
+    def _read_log(self) -> None:
+        log = self.file["log"]
+        log.refresh()
+        text = log[:].tobytes().decode("utf-8", errors="replace")
+        entries = self.log = [e for e in map(_parse, text.split("\n")[:-1]) if e is not None]
+        self.bodies = [e for e in entries if e.get("event") == "body"]
+        self.materials = [e["material"] for e in entries if e.get("event") == "material"]
+        self.extra_names = [e["name"] for e in entries if e.get("event") == "extra"]
+        last: dict[str, Any] = next(
+            (e for e in reversed(entries) if e.get("event") in ("start", "close")), {}
+        )
+        self.complete = last.get("event") == "close" and not last.get("error")
+        self.error = str(last.get("error", ""))
+
+    def shape_array(self, reference: dict[str, Any]) -> np.ndarray:
+        """Return the array that a body's shape names as {"array": [...]}."""
+        start, shape, kind = reference["array"]
+        values = self.file["shapes"][start : start + int(np.prod(shape))].reshape(shape)
+        return np.asarray(values.astype(np.int64) if kind in "iu" else values)
+
+    # ------------------------------------------------------------------ frames
+
+    def refresh(self) -> int:
+        """Look again at a file that is being written and return the number of whole frames."""
+        # frames first: the writer writes them last, so all that they list is there by now
+        self.file["frames"].refresh()
+        self._index: np.ndarray = self.file["frames"][:]
+        self.times: np.ndarray = self._index["time"]
+        for dataset in self.file.values():
+            if dataset.name != "/frames":
+                dataset.refresh()
+        self._read_log()
+        return len(self.times)
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def __iter__(self) -> Iterator[Frame]:
+        for k in range(len(self)):
+            yield self.frame(k)
+
+    def __getitem__(self, k: int) -> Frame:
+        return self.frame(k)
+
+    def frame(self, k: int) -> Frame:
+        """Return frame k; negative k counts from the end."""
+        count = len(self)
+        if not -count <= k < count:
+            allowed = f"{-count} to {count - 1}" if count else "none: no frame was recorded"
+            raise InputError("frame number", k, allowed, str(self.path))
+        k %= count
+        index = self._index[k]
+        rows = slice(int(index["row"]), int(index["row"] + index["grains"]))
+        start = int(index["population"])
+        try:
+            population = self.file["population"][start : start + int(index["grains"])]
+            return Frame(
+                time=float(index["time"]),
+                step=int(index["step"]),
+                position=self.file["position"][rows],
+                velocity=self.file["velocity"][rows] if "velocity" in self.file else None,
+                radius=population["radius"].copy(),
+                tag=population["tag"].copy(),
+                material=population["material"].copy(),
+                bodies=self._body_frames(int(index["body_row"]), int(index["bodies"])),
+            )
+        except OSError as error:
+            raise InputError(
+                f"frame {k} cannot be read", str(error), "a whole file", str(self.path)
+            ) from error
+
+    def _body_frames(self, start: int, count: int) -> dict[str, BodyFrame]:
+        out = {}
+        for row in self.file["bodies"][start : start + count]:
+            name = self.bodies[row["id"]]["name"]
+            out[name] = BodyFrame(name, **{key: row[key] for key in row.dtype.names[1:]})
+        return out
+
+    @property
+    def columns(self) -> dict[str, np.ndarray]:
+        """Time series of the step reports, one entry a step (time in s, `wall` in s)."""
+        steps = self.file["steps"][:]
+        out = {name: steps[name].copy() for name in layout.STEP_COLUMNS}
+        out.update({name: steps["extra"][:, k] for k, name in enumerate(self.extra_names)})
+        return out
+
+    # ------------------------------------------------------------------ closing
+
+    def close(self) -> None:
+        """Close the file."""
+        self.file.close()
+
+    def __enter__(self) -> Recording:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _parse(line: str) -> dict[str, Any] | None:
+    """Return a line of the log, or None where a dying writer left half of one."""
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return None
+    return entry if isinstance(entry, dict) else None
+
+
+def _open(path: Path) -> h5py.File:
+    """Open a finished file as it is, and one with a living or killed writer in reader mode."""
+    if not path.is_file():
+        raise InputError("no such recording", str(path), "a file that berm recorded")
+    if not h5py.is_hdf5(path):
+        raise InputError("not a recording", str(path), "an HDF5 file that berm wrote")
+    try:
+        return h5py.File(path, "r", locking="best-effort")
+    except OSError as error:
+        if "truncated" in str(error):
+            raise InputError("recording is truncated", str(path), "a whole file") from error
+    try:
+        file = h5py.File(path, "r", swmr=True, locking="best-effort")
+    except OSError as error:
+        raise InputError("recording cannot be opened", str(path), str(error)) from error
+    # In this mode HDF5 reads zeros beyond the end of a cut file: look ourselves.
+    end = _end_of_chunks(file)
+    size = path.stat().st_size
+    if end > size:
+        file.close()
+        allowed = f"at least {end} bytes, not {size}"
+        raise InputError("recording is truncated", str(path), allowed)
+    return file
+
+
+def _end_of_chunks(file: h5py.File) -> int:
+    ends = [0]
+
+    def look(_: str, item: object) -> None:
+        if isinstance(item, h5py.Dataset) and item.chunks and item.size:
+            item.id.chunk_iter(lambda chunk: ends.append(chunk.byte_offset + chunk.size))
+
+    file.visititems(look)
+    return max(ends)

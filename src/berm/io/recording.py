@@ -1,0 +1,327 @@
+"""Recordings: what a run looked like, frame by frame, in an HDF5 file of our own layout.
+
+The file is written in the single-writer-multiple-readers mode of HDF5: it can be read while the
+run goes on, and stays whole after Ctrl-C, an error, or the death of the process.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import os
+import time as clock
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import h5py
+import numpy as np
+
+from berm.core.errors import InputError
+from berm.io import layout
+from berm.io.reading import BodyFrame, Frame, Recording
+
+if TYPE_CHECKING:
+    from berm.core.report import StepReport
+    from berm.world.world import World
+
+__all__ = ["BodyFrame", "Frame", "Recorder", "Recording"]
+
+_FIELDS = ("position", "velocity", "bodies")
+_TIME_SLACK = 1e-6  # of `every`: a step that ends this little before its frame is due counts
+_COPY_ROWS = 1 << 18
+
+
+class Recorder:
+    """Writes every `every` seconds of simulated time a frame, and every step's scalars.
+
+    every: seconds of simulated time between frames; 0 records each step.
+    fields: what a frame holds besides tags, radii and materials: any of position (always there),
+        velocity, bodies.
+    append: keep the frames of an existing file that are not later than the world's time at
+        `start` and go on after them (a later frame belongs to a run that was given up).
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        every: float = 1 / 30,
+        fields: Iterable[str] = _FIELDS,
+        *,
+        scene: str = "",
+        parameters: Mapping[str, Any] | Any = None,
+        append: bool = False,
+    ) -> None:
+        if not (math.isfinite(every) and every >= 0):
+            raise InputError("recorder's every", every, "seconds >= 0 (0 = each step)")
+        wanted = tuple(dict.fromkeys(("position", *fields)))
+        for name in wanted:
+            if name not in _FIELDS:
+                raise InputError("recorder's field", name, ", ".join(_FIELDS))
+        self.path, self.every, self.fields = Path(path), float(every), wanted
+        self.scene, self.parameters, self.append = scene, parameters, append
+        self.frames = 0
+        self._file: h5py.File | None = None
+        self._rows: dict[str, int] = {}
+        self._steps: list[tuple[list[float], dict[str, float]]] = []
+        self._extra: dict[str, int] = {}
+        self._bodies: list[str] = []
+        self._materials = 0
+        self._population: tuple[int, np.ndarray] | None = None
+        self._tables: dict[str, h5py.Dataset] = {}
+        self._next = 0
+        self._last_time = -math.inf
+        self._wall_before = 0.0
+        self._wall_start = 0.0
+
+    # ------------------------------------------------------------------ start, record, close
+
+    def start(self, world: World) -> None:
+        """Create the file and write the world's present state as a frame, or reopen it."""
+        if self._file is not None:
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if self.append and self.path.exists():
+            file = self._keep_until(float(world.time))
+        else:
+            file = self._create(world)
+        self._tables = dict(file.items())
+        self._rows = {name: table.shape[0] for name, table in file.items()}
+        self.frames = self._rows["frames"]
+        try:
+            file.swmr_mode = True
+        except (OSError, ValueError, RuntimeError):  # a file system without it: flushed frames
+            file.flush()
+        self._file = file
+        self._wall_start = clock.perf_counter()
+        self._log(
+            {
+                "event": "start",
+                "time": float(world.time),
+                "date": clock.strftime("%Y-%m-%d %H:%M:%S"),
+            }
+        )
+        if self.frames == 0:
+            self._write_frame(world)
+        self._plan_next(float(world.time))
+
+    def due(self, time: float) -> bool:
+        """Return whether a frame is to be written at this simulated time (s)."""
+        return self.every == 0 or time >= (self._next - _TIME_SLACK) * self.every
+
+    def record(self, world: World, report: StepReport | None = None) -> None:
+        """Take the step's scalars, and a frame when one is due; call after each step."""
+        if self._file is None:
+            self.start(world)
+        if report is not None:
+            self._take_report(report)
+        if self.due(float(world.time)) and float(world.time) > self._last_time:
+            self._write_frame(world)
+            self._plan_next(float(world.time))
+
+    def close(self, world: World | None = None, error: str = "") -> None:
+        """Finish the file; with a world whose last state has no frame yet, write that first."""
+        if self._file is None:
+            return
+        try:
+            if world is not None and float(world.time) > self._last_time:
+                self._write_frame(world)
+            self._write_steps()
+            self._log({"event": "close", "time": self._last_time, "error": error})
+        finally:
+            self._wall_before = self._wall()
+            self._tables.clear()
+            self._file.close()
+            self._file = None
+            self.append = True  # a second run with this recorder goes on
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close(error="" if error is None else f"{type(error).__name__}: {error}")
+
+    # ------------------------------------------------------------------ opening
+
+    def _create(self, world: World) -> h5py.File:
+        try:
+            file = h5py.File(self.path, "w", libver="latest", locking="best-effort")
+        except OSError as error:
+            raise InputError("recording cannot be written", str(self.path), str(error)) from error
+        self._make_datasets(file)
+        attributes: dict[str, Any] = {
+            "format": layout.FORMAT,
+            "berm": layout.berm_version(),
+            "scene": self.scene,
+            "parameters": layout.to_json(self.parameters or {}),
+            "solver": layout.to_json(layout.describe_solver(getattr(world, "solver", None))),
+            "dt": float(world.dt),
+            "gravity": np.asarray(world.gravity, dtype=np.float64),
+            "seed": layout.to_json(getattr(world, "seed", None)),
+            "precision": str(getattr(world, "precision", "")),
+            "fields": layout.to_json(self.fields),
+            "every": self.every,
+            "machine": layout.to_json(layout.describe_machine()),
+        }
+        file.attrs.update(attributes)
+        return file
+
+    def _make_datasets(self, file: h5py.File) -> None:
+        for name, (dtype, row, chunk) in layout.TABLES.items():
+            if name != "velocity" or name in self.fields:
+                shape = {"shape": (0, *row), "maxshape": (None, *row), "chunks": (chunk, *row)}
+                file.create_dataset(name, dtype=dtype, **shape)
+
+    def _keep_until(self, time: float) -> h5py.File:
+        """Copy what is not later than `time` to a new file, and put that in the old one's place.
+
+        A copy, because HDF5 refuses to write to a file whose writer was killed.
+        """
+        part = self.path.with_name(self.path.name + ".part")
+        slack = 1e-9 * max(1.0, abs(time))
+        with Recording(self.path) as old, h5py.File(part, "w", libver="latest") as new:
+            self.fields = tuple(old.fields)
+            self._make_datasets(new)
+            new.attrs.update(old.file.attrs.items())
+            frames = int(np.searchsorted(old.times, time + slack, side="right"))
+            steps = int(np.searchsorted(old.columns["time"], time + slack, side="right"))
+            rows = {"frames": frames, "steps": steps, "shapes": old.file["shapes"].shape[0]}
+            if frames:
+                index = old.file["frames"][:frames]
+                rows["position"] = rows["velocity"] = int(index["row"][-1] + index["grains"][-1])
+                rows["bodies"] = int(index["body_row"][-1] + index["bodies"][-1])
+                rows["population"] = int((index["population"] + index["grains"]).max())
+                self._last_time = float(index["time"][-1])
+            for name, table in new.items():
+                _copy(old.file[name], table, rows.get(name, 0))
+            lines = "".join(json.dumps(entry) + "\n" for entry in old.log).encode()
+            new["log"].resize(len(lines), axis=0)
+            new["log"][:] = np.frombuffer(lines, dtype=np.uint8)
+            self._bodies = [body["name"] for body in old.bodies]
+            self._materials = len(old.materials)
+            self._extra = {name: k for k, name in enumerate(old.extra_names)}
+            self._wall_before = float(new["steps"]["wall"][-1]) if steps else 0.0
+        os.replace(part, self.path)
+        self._population = None
+        return h5py.File(self.path, "r+", libver="latest", locking="best-effort")
+
+    # ------------------------------------------------------------------ writing
+
+    def _append(self, name: str, values: np.ndarray) -> int:
+        """Append rows to a dataset, send them to the file, and return the first new row."""
+        start, table = self._rows[name], self._tables[name]
+        if len(values):
+            table.resize(start + len(values), axis=0)
+            table[start:] = values
+            table.flush()
+            self._rows[name] = start + len(values)
+        return start
+
+    def _log(self, entry: dict[str, Any]) -> None:
+        line = (json.dumps(entry) + "\n").encode()
+        self._append("log", np.frombuffer(line, dtype=np.uint8))
+
+    def _write_frame(self, world: World) -> None:
+        grains = world.grains
+        order = np.argsort(np.asarray(grains.tag)[: grains.n], kind="stable")
+        frame = np.zeros(1, dtype=layout.TABLES["frames"][0])
+        frame["step"], frame["grains"] = world.step_count, len(order)
+        frame["row"] = self._append("position", np.asarray(grains.position)[order])
+        if "velocity" in self.fields:
+            self._append("velocity", np.asarray(grains.velocity)[order])
+        frame["population"] = self._write_population(grains, order)
+        for material in world.materials[self._materials :]:
+            self._log({"event": "material", "material": layout.plain(material)})
+        self._materials = len(world.materials)
+        bodies = list(world.bodies) if "bodies" in self.fields else []
+        frame["bodies"], frame["body_row"] = len(bodies), self._write_bodies(bodies)
+        self._write_steps()
+        frame["time"] = self._last_time = float(world.time)
+        self._append("frames", frame)
+        self.frames += 1
+
+    def _write_population(self, grains: Any, order: np.ndarray) -> int:
+        """Write tags, radii and materials as far as they are new, and return their first row."""
+        new = np.zeros(len(order), dtype=layout.TABLES["population"][0])
+        for name in ("tag", "radius", "material"):
+            new[name] = np.asarray(getattr(grains, name))[order]
+        known, start = 0, self._rows["population"]
+        if self._population is not None:
+            old_start, old = self._population
+            size = len(old)
+            at_end = old_start + size == self._rows["population"]
+            if (size == len(new) or (size < len(new) and at_end)) and np.all(old == new[:size]):
+                known, start = size, old_start
+        self._append("population", new[known:])
+        self._population = (start, new)
+        return start
+
+    def _write_bodies(self, bodies: list[Any]) -> int:
+        rows = np.zeros(len(bodies), dtype=layout.TABLES["bodies"][0])
+        for row, body in zip(rows, bodies, strict=True):
+            if body.name not in self._bodies:
+                described = layout.describe_body(body, self._write_array)
+                self._log({"event": "body", "id": len(self._bodies), **described})
+                self._bodies.append(body.name)
+            row["id"] = self._bodies.index(body.name)
+            for name in row.dtype.names[1:]:
+                row[name] = getattr(body, name)
+        return self._append("bodies", rows)
+
+    def _write_array(self, array: np.ndarray) -> dict[str, Any]:
+        start = self._append("shapes", array.ravel().astype("f8"))
+        return {"array": [start, list(array.shape), array.dtype.kind]}
+
+    def _take_report(self, report: StepReport) -> None:
+        values = (
+            {f.name: getattr(report, f.name) for f in dataclasses.fields(report)}
+            if dataclasses.is_dataclass(report)
+            else dict(vars(report))
+        )
+        values["wall"] = self._wall()
+        extra = {f"seconds.{k}": float(v) for k, v in (values.pop("timings", None) or {}).items()}
+        for name, value in values.items():
+            if name not in layout.STEP_COLUMNS and isinstance(value, bool | int | float):
+                extra[name] = float(value)
+        known = [values.get(name) for name in layout.STEP_COLUMNS]
+        self._steps.append(([math.nan if v is None else float(v) for v in known], extra))
+
+    def _write_steps(self) -> None:
+        if not self._steps:
+            return
+        for name in dict.fromkeys(name for _, extra in self._steps for name in extra):
+            if name not in self._extra and len(self._extra) < layout.EXTRA_WIDTH:
+                self._log({"event": "extra", "column": len(self._extra), "name": name})
+                self._extra[name] = len(self._extra)
+        rows = np.zeros(len(self._steps), dtype=layout.TABLES["steps"][0])
+        rows["extra"] = np.nan
+        for row, (values, extra) in zip(rows, self._steps, strict=True):
+            for name, value in zip(layout.STEP_COLUMNS, values, strict=True):
+                row[name] = value
+            for name, value in extra.items():
+                if name in self._extra:
+                    row["extra"][self._extra[name]] = value
+        self._append("steps", rows)
+        self._steps.clear()
+
+    def _plan_next(self, time: float) -> None:
+        if self.every > 0:
+            self._next = math.floor(time / self.every + _TIME_SLACK) + 1
+
+    def _wall(self) -> float:
+        """Return seconds of wall time spent in this run and in those that it continues."""
+        return self._wall_before + clock.perf_counter() - self._wall_start
+
+
+def _copy(source: h5py.Dataset, target: h5py.Dataset, rows: int) -> None:
+    target.resize(rows, axis=0)
+    for start in range(0, rows, _COPY_ROWS):
+        stop = min(start + _COPY_ROWS, rows)
+        target[start:stop] = source[start:stop]

@@ -1,0 +1,301 @@
+"""Scenes as YAML or TOML files: a registered scene with parameters, or a whole world.
+
+    scene: pile                      gravity: [0, 0, -9.81]
+    parameters: {grains: 2000}       bodies: [{shape: {kind: plane}}]
+                                     grains: [{kind: lattice, low: ..., high: ..., radius: 0.02}]
+
+A wrong file raises one SceneFileError that lists all problems with line, column and remedy.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
+
+from berm.core.errors import InputError
+from berm.core.materials import MATERIALS, Material
+from berm.core.registry import Registry
+from berm.io.positions import Source, read_toml, read_yaml
+from berm.io.problems import Problems, SceneFileError, near, show
+from berm.io.schema import Part
+from berm.io.schema_world import SceneFile, WorldFile
+
+if TYPE_CHECKING:
+    from berm.world.world import World
+
+__all__ = ["LoadedScene", "SceneFileError", "json_schema", "load_scene"]
+
+_SECONDS = 5.0  # of a world whose file does not say
+_SUFFIXES = (".yaml", ".yml", ".toml")
+
+
+@dataclass
+class LoadedScene:
+    """A scene from a file, checked and ready to build."""
+
+    name: str
+    path: Path
+    seconds: float
+    record_every: float
+    parameters: dict[str, Any]
+    build: Callable[[], World]
+    """Return a new world; each call gives an independent one."""
+    check: Callable[[World, Any], list[Any]] = field(default=lambda world, history: [])
+    """Return the outcomes of the scene's own check; a world from a file has none."""
+    params: Any = None
+    """Parameters of a registered scene, as its own model."""
+    scene: Any = None
+    """The registered scene that the file names, if it names one."""
+
+
+def load_scene(path: str | os.PathLike[str], scenes: Registry[Any] | None = None) -> LoadedScene:
+    """Read and check a scene file; `scenes` are the known scenes (default: berm's own)."""
+    file = Path(path)
+    source = _read(file)
+    if not isinstance(source.data, dict):
+        allowed = "a map of keys and values"
+        raise SceneFileError([f"{file}:1:1: got {show(source.data)}; allowed: {allowed}"])
+    source.data = {str(key): value for key, value in source.data.items()}
+    problems = Problems(source)
+    if "scene" in source.data:
+        return _load_named(source, problems, file, _known_scenes(scenes))
+    return _load_world(source, problems, file)
+
+
+def json_schema(scenes: Registry[Any] | None = None) -> dict[str, Any]:
+    """Return the JSON schema of scene files, for editors: a world, or one branch a scene."""
+    known = _known_scenes(scenes)
+    branches = [_world_model(), *(_scene_model(name, known.get(name)) for name in known.names())]
+    either: Any = Union[tuple(branches)]  # noqa: UP007
+    schema: dict[str, Any] = TypeAdapter(either).json_schema()
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = "berm scene file"
+    solver = schema["$defs"]["WorldFile"]["properties"]["solver"]
+    solver["anyOf"] = [{"enum": _solvers().names()}, *solver["anyOf"]]  # its name alone will do
+    return schema
+
+
+# ---------------------------------------------------------------------- reading
+
+
+def _read(file: Path) -> Source:
+    if file.suffix.lower() not in _SUFFIXES:
+        raise InputError("scene file", str(file), "a name ending in " + ", ".join(_SUFFIXES))
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError("scene file", str(file), "a readable text file", str(error)) from error
+    reader = read_toml if file.suffix.lower() == ".toml" else read_yaml
+    return reader(text, str(file))
+
+
+def _validate(source: Source, problems: Problems, model: type[BaseModel]) -> Any:
+    solver = source.data.get("solver")
+    data = {**source.data, "solver": {"name": solver}} if isinstance(solver, str) else source.data
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        problems.add_validation(error, model)
+        problems.stop_if_any()
+        raise
+
+
+def _load_named(
+    source: Source, problems: Problems, file: Path, known: Registry[Any]
+) -> LoadedScene:
+    name = source.data["scene"]
+    if not isinstance(name, str) or name not in known:
+        names = ", ".join(known.names())
+        problems.add(("scene",), f"got {show(name)}; allowed: {names}{near(name, known.names())}")
+        problems.stop_if_any()
+    scene = known.get(name)
+    one = scene() if isinstance(scene, type) else scene
+    read = _validate(source, problems, _scene_model(name, scene))
+    parameters = one.Params(**read.parameters.model_dump(exclude_unset=True))
+
+    def build() -> World:
+        try:
+            world: World = one.build(parameters)
+        except InputError as error:
+            raise SceneFileError([f"{source.where(('parameters',))}: {error}"]) from error
+        return world
+
+    return LoadedScene(
+        name=name,
+        path=file,
+        seconds=float(one.duration(parameters)) if read.run.seconds is None else read.run.seconds,
+        record_every=read.run.record_every,
+        parameters=parameters.model_dump(),
+        params=parameters,
+        build=build,
+        check=one.check,
+        scene=one,
+    )
+
+
+def _load_world(source: Source, problems: Problems, file: Path) -> LoadedScene:
+    read: WorldFile = _validate(source, problems, _world_model())
+    folder = file.parent
+    materials = _check_materials(read, problems)
+    bodies: list[dict[str, Any]] = []
+    taken: set[str] = set()
+    for i, body in enumerate(read.bodies):
+        made: dict[str, Any] = {"position": body.position, "name": body.name}
+        made["material"] = _find_material(body.material, materials, problems, "bodies", i)
+        with problems.at("bodies", i, "shape"):
+            made["shape"] = body.shape.make(folder)
+        with problems.at("bodies", i, "motion"):
+            made["motion"] = None if body.motion is None else body.motion.make()
+        with problems.at("bodies", i, "rotation"):
+            made["rotation"] = None if body.rotation is None else body.rotation.make()
+        if body.name is not None and body.name in taken:
+            problems.add(("bodies", i, "name"), f"got {body.name!r}; allowed: an unused name")
+        taken.add(body.name or "")
+        bodies.append(made)
+    for key, parts in (("grains", read.grains), ("emitters", read.emitters)):
+        for i, part in enumerate(parts):
+            _find_material(part.material, materials, problems, key, i)
+    for i, emitter in enumerate(read.emitters):
+        with problems.at("emitters", i):
+            emitter.make("gravel")
+    for i, sink in enumerate(read.sinks):
+        with problems.at("sinks", i):
+            sink.make()
+    with problems.at("solver"):
+        _make_solver(read.solver)
+    problems.stop_if_any()
+
+    def build() -> World:
+        from berm.world.world import World
+
+        world = World(
+            gravity=read.gravity,
+            dt=read.dt,
+            solver=_make_solver(read.solver),
+            seed=read.seed,
+            precision=read.precision,
+        )
+        found = Problems(source)
+        for made in bodies:
+            world.add_body(**made)
+        for i, pack in enumerate(read.grains):
+            with found.at("grains", i):
+                position, radius, velocity = pack.make(np.random.default_rng((read.seed, 1, i)))
+                stuff = materials.get(pack.material, pack.material)
+                world.add_grains(position, radius, velocity, stuff)
+        for emitter in read.emitters:
+            world.add_emitter(emitter.make(materials.get(emitter.material, emitter.material)))
+        for sink in read.sinks:
+            world.add_sink(sink.make())
+        found.stop_if_any()
+        return world
+
+    return LoadedScene(
+        name=read.name or file.stem,
+        path=file,
+        seconds=_SECONDS if read.run.seconds is None else read.run.seconds,
+        record_every=read.run.record_every,
+        parameters=read.model_dump(mode="json", exclude_unset=True),
+        build=build,
+    )
+
+
+def _check_materials(read: WorldFile, problems: Problems) -> dict[str, Material]:
+    materials: dict[str, Material] = {}
+    for i, part in enumerate(read.materials):
+        if part.name in materials:
+            problems.add(("materials", i, "name"), f"got {part.name!r}; allowed: an unused name")
+        with problems.at("materials", i):
+            materials[part.name] = part.make()
+    return materials
+
+
+def _find_material(
+    name: str, own: Mapping[str, Material], problems: Problems, *path: str | int
+) -> Material | str:
+    known = [*own, *(preset for preset in MATERIALS.names() if preset not in own)]
+    if name not in known:
+        text = f"got {name!r}; allowed: {', '.join(known)}{near(name, known)}"
+        problems.add((*path, "material"), text)
+    return own.get(name, name)
+
+
+# ---------------------------------------------------------------------- models from registries
+
+
+def _known_scenes(scenes: Registry[Any] | None) -> Registry[Any]:
+    if scenes is not None:
+        return scenes
+    # by name, because scenes stand above io: nothing here may depend on them
+    found: Registry[Any] = importlib.import_module("berm.scenes").SCENES
+    return found
+
+
+def _solvers() -> Registry[type]:
+    from berm.solvers import p2  # noqa: F401  registers itself
+    from berm.solvers.base import SOLVERS
+
+    return SOLVERS
+
+
+def _literal(name: str) -> Any:
+    return Literal[name]
+
+
+def _solver_model(name: str, solver: type) -> type[BaseModel]:
+    """Return a model of a solver's options, from the types and defaults of its constructor."""
+    hints = typing.get_type_hints(vars(solver)["__init__"])
+    options: dict[str, Any] = {}
+    for key, parameter in list(inspect.signature(solver).parameters.items()):
+        if parameter.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD:
+            continue
+        default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+        options[key] = (hints.get(key, Any), default)
+    title = f"Solver_{name}"
+    return create_model(title, __base__=Part, name=(_literal(name), ...), **options)
+
+
+def _solver_part() -> Any:
+    known = _solvers()
+    models = tuple(_solver_model(name, known.get(name)) for name in known.names())
+    if len(models) == 1:
+        return models[0]
+    return Annotated[Union[models], Field(discriminator="name")]  # noqa: UP007
+
+
+def _world_model() -> type[WorldFile]:
+    solver = (_solver_part() | None, None)
+    return create_model("WorldFile", __base__=WorldFile, __doc__=WorldFile.__doc__, solver=solver)
+
+
+def _scene_model(name: str, scene: Any) -> type[SceneFile]:
+    """Return the model of a file that names this scene: its parameters are those of the scene."""
+    strict = type(
+        f"Parameters_{name}",
+        (scene.Params,),
+        {"model_config": ConfigDict(extra="forbid"), "__module__": __name__},
+    )
+    return create_model(
+        f"Scene_{name}",
+        __base__=SceneFile,
+        __doc__=str(getattr(scene, "summary", "") or f"The scene {name}."),
+        scene=(_literal(name), ...),
+        parameters=(strict, Field(default_factory=strict)),
+    )
+
+
+def _make_solver(part: Any) -> Any:
+    """Return a solver object from its part of the file; without one, the default."""
+    if part is None:
+        return _solvers().get("p2")()
+    options = part.model_dump(exclude={"name"}, exclude_unset=True)
+    return _solvers().get(part.name)(**options)

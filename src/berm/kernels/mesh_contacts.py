@@ -1,0 +1,339 @@
+"""Contacts of grains with triangles: meshes and height fields.
+
+Each triangle in reach gives at most one candidate, where the grain first touches it on its way or
+else comes closest. Of these, faces are taken first; an edge or corner that lies on the plane of a
+contact already taken is a seam of the same surface and no obstacle (a ghost), and is dropped.
+Arrays of meshes and height fields are described in `mesh_grid` and `heightfield`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from berm.kernels.distance import HEIGHT, path_length, to_body
+from berm.kernels.heightfield import beside, cell_range, ground, height_bound, load_triangles
+from berm.kernels.jit import jit, pjit, prange
+from berm.kernels.mesh_grid import (
+    CUT,
+    EMPTY,
+    FACE,
+    SOLID,
+    box_gap,
+    cell_number,
+    closest_point,
+    mesh_bound,
+    mesh_distance,
+)
+from berm.kernels.wall_contacts import BLOCK, TOUCH, block_in_body, emit, shortest_step
+
+# A candidate: way to it (m), gap (m), normal (3), point (3), feature, triangle, state (below).
+WAY, GAP, NX, NY, NZ, QX, QY, QZ, FEATURE, TRIANGLE, STATE = range(11)
+WAITING, TAKEN, DROPPED = 0.0, 1.0, 2.0
+
+# Planes closer than this (radii), with normals closer than about 8 degrees, are one surface.
+SAME_PLANE = 0.005
+SAME_COS = 0.99
+# A way that lies this deep (radii) behind a plane already taken is not where the grain will go.
+UNREAL = 0.5
+# A later plane hides an earlier edge only where it was not already pierced this deep (radii).
+PIERCED = 0.1
+# Beyond this many cells from the grid a grain is lost, and cell numbers would overflow.
+LOST = 1e6
+
+
+@jit
+def sweep_triangle(tri, k, pose, fa, ax, ay, az, bx, by, bz, r, skin, length):
+    """First touch, or closest approach, of a grain on its way from a to b with one triangle.
+
+    Return t in [0, 1], the distance d (m), centre and closest point (body frame), and feature.
+    """
+    t, least = 0.0, shortest_step(r, length)
+    best = (0.0, np.inf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, FACE)
+    while True:
+        x, y, z = to_body(
+            pose, fa + t * (1.0 - fa), ax + t * (bx - ax), ay + t * (by - ay), az + t * (bz - az)
+        )
+        qx, qy, qz, code = closest_point(tri, k, x, y, z)
+        d = math.sqrt((x - qx) ** 2 + (y - qy) ** 2 + (z - qz) ** 2)
+        if d < best[1]:
+            best = (t, d, x, y, z, qx, qy, qz, code)
+        gap = d - r
+        if not gap > TOUCH * r or t >= 1.0 or gap - skin > (1.0 - t) * length:
+            return best
+        t = min(1.0, t + max(gap, least) / length)
+
+
+@jit
+def add_candidate(
+    cand, count, tri, k, number, one_sided, normals, pose, fa, ax, ay, az, bx, by, bz, r, skin,
+    length,
+):  # fmt: skip
+    """Try triangle k of tri, called `number`; append it to cand if the grain meets its front."""
+    t, d, x, y, z, qx, qy, qz, code = sweep_triangle(
+        tri, k, pose, fa, ax, ay, az, bx, by, bz, r, skin, length
+    )
+    if not d - r <= skin:
+        return count
+    nx, ny, nz = x - qx, y - qy, z - qz
+    fx, fy, fz = 0.0, 0.0, 0.0
+    if normals.shape[0] > 0:
+        fx, fy, fz = normals[number, code, 0], normals[number, code, 1], normals[number, code, 2]
+    else:
+        ux, uy, uz = tri[k, 1, 0] - tri[k, 0, 0], tri[k, 1, 1] - tri[k, 0, 1], tri[k, 1, 2] - tri[k, 0, 2]
+        wx, wy, wz = tri[k, 2, 0] - tri[k, 0, 0], tri[k, 2, 1] - tri[k, 0, 1], tri[k, 2, 2] - tri[k, 0, 2]
+        fx, fy, fz = uy * wz - uz * wy, uz * wx - ux * wz, ux * wy - uy * wx
+        size = math.sqrt(fx * fx + fy * fy + fz * fz)
+        fx, fy, fz = fx / size, fy / size, fz / size
+    if one_sided and nx * fx + ny * fy + nz * fz < -1e-9 * r:
+        return count
+    if d > 1e-9 * r:
+        nx, ny, nz = nx / d, ny / d, nz / d
+    else:
+        nx, ny, nz = fx, fy, fz
+    c = cand[count]
+    c[WAY], c[GAP], c[FEATURE], c[TRIANGLE], c[STATE] = t * length, d - r, code, number, WAITING
+    c[NX], c[NY], c[NZ], c[QX], c[QY], c[QZ] = nx, ny, nz, qx, qy, qz
+    return count + 1
+
+
+@jit
+def is_hidden(a, b, r):
+    """Whether candidate b adds nothing to contact a, which is taken: same surface, or unreal."""
+    cos = a[NX] * b[NX] + a[NY] * b[NY] + a[NZ] * b[NZ]
+    apart = a[NX] * (b[QX] - a[QX]) + a[NY] * (b[QY] - a[QY]) + a[NZ] * (b[QZ] - a[QZ])
+    # Gap of plane a when the grain meets b.
+    gap = apart + cos * (b[GAP] + r) - r
+    if b[WAY] > a[WAY] and gap < min(0.0, a[GAP]) - UNREAL * r:
+        return True
+    if abs(apart) > SAME_PLANE * r:
+        return False
+    if b[FEATURE] == FACE:
+        return cos > SAME_COS
+    return a[WAY] <= b[WAY] or gap >= min(a[GAP], b[GAP]) - PIERCED * r
+
+
+@jit
+def take_best(cand, count, r):
+    """Mark and return the next contact among the candidates, -1 when none is left."""
+    while True:
+        best = -1
+        for i in range(count):
+            c = cand[i]
+            if c[STATE] != WAITING:
+                continue
+            if best < 0:
+                best = i
+                continue
+            e = cand[best]
+            c_edge, e_edge = c[FEATURE] != FACE, e[FEATURE] != FACE
+            c_key, e_key = c[WAY] + c[GAP], e[WAY] + e[GAP]
+            if c_edge != e_edge:
+                better = e_edge
+            elif c_key != e_key:
+                better = c_key < e_key
+            else:
+                better = c[TRIANGLE] < e[TRIANGLE]
+            if better:
+                best = i
+        if best < 0:
+            return -1
+        hidden = False
+        for i in range(count):
+            if cand[i, STATE] == TAKEN and is_hidden(cand[i], cand[best], r):
+                hidden = True
+                break
+        cand[best, STATE] = DROPPED if hidden else TAKEN
+        if not hidden:
+            return best
+
+
+@jit
+def more_room(cand, count):
+    """Return cand, or a larger copy of it when it is full."""
+    if count < cand.shape[0]:
+        return cand
+    larger = np.empty((2 * cand.shape[0], cand.shape[1]))
+    larger[:count] = cand
+    return larger
+
+
+@jit
+def gather(
+    kind, tri, normals, frame, dims, starts, members, heights, pair, stamps, stamp, cand,
+    pose, fa, ax, ay, az, bx, by, bz, r, skin, length,
+):  # fmt: skip
+    """Collect the candidates of one grain from all triangles near its way."""
+    x, y, z = to_body(pose, fa, ax, ay, az)
+    ex, ey, ez = to_body(pose, 1.0, bx, by, bz)
+    wide = r + skin
+    if pose[19] > 0.0:  # a curved way strays from its chord by less than half its length
+        wide += 0.5 * length
+    lx, hx = min(x, ex) - wide, max(x, ex) + wide
+    ly, hy = min(y, ey) - wide, max(y, ey) + wide
+    lz, hz = min(z, ez) - wide, max(z, ez) + wide
+    count = 0
+    if kind == HEIGHT:
+        i0, i1 = cell_range(heights, frame, 0, lx, hx)
+        j0, j1 = cell_range(heights, frame, 1, ly, hy)
+        k0, k1 = 0, 1
+    else:
+        i0, i1 = cell_number(frame, dims, 0, lx), cell_number(frame, dims, 0, hx) + 1
+        j0, j1 = cell_number(frame, dims, 1, ly), cell_number(frame, dims, 1, hy) + 1
+        k0, k1 = cell_number(frame, dims, 2, lz), cell_number(frame, dims, 2, hz) + 1
+    one_sided = kind == HEIGHT or frame[4] != 0.0
+    for i in range(i0, i1):
+        for j in range(j0, j1):
+            for m in range(k0, k1):
+                if kind == HEIGHT:
+                    top = max(
+                        max(heights[i, j], heights[i + 1, j]),
+                        max(heights[i, j + 1], heights[i + 1, j + 1]),
+                    )
+                    if lz > top:
+                        continue
+                    load_triangles(heights, frame, i, j, pair)
+                    begin, end = 0, 2
+                else:
+                    cell = (i * dims[1] + j) * dims[2] + m
+                    begin, end = starts[cell], starts[cell + 1]
+                for p in range(begin, end):
+                    if kind == HEIGHT:
+                        k, number = p, 2 * (i * (heights.shape[1] - 1) + j) + p
+                    else:
+                        k = np.int64(members[p])
+                        number = k
+                        if stamps[k] == stamp:
+                            continue
+                        stamps[k] = stamp
+                    cand = more_room(cand, count)
+                    count = add_candidate(
+                        cand, count, pair if kind == HEIGHT else tri, k, number, one_sided, normals,
+                        pose, fa, ax, ay, az, bx, by, bz, r, skin, length,
+                    )  # fmt: skip
+    return cand, count
+
+
+@jit
+def push_out(kind, tri, normals, frame, dims, starts, members, clear, state, heights, x, y, z):
+    """Whether a centre is in the solid, then distance (negative), normal and surface point."""
+    no = (False, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+    if kind == HEIGHT:
+        h, su, sw = ground(heights, frame, x, y)
+        if z >= h or beside(heights, frame, x, y) > 0.0:
+            return no
+        up = 1.0 / math.sqrt(1.0 + su * su + sw * sw)
+        return True, (z - h) * up, -su * up, -sw * up, up, x, y, h
+    if frame[4] == 0.0:
+        return no
+    _, cell = mesh_bound(frame, dims, clear, state, x, y, z)
+    if cell == EMPTY or not box_gap(frame, dims, x, y, z) < LOST * frame[3]:
+        return no
+    d, gx, gy, gz, qx, qy, qz = mesh_distance(
+        tri, normals, frame, dims, starts, members, x, y, z
+    )
+    if cell == CUT and d >= 0.0:
+        return no
+    return True, d, gx, gy, gz, qx, qy, qz
+
+
+@jit
+def grain_contacts(
+    s, row, b, kind, tri, normals, frame, dims, starts, members, clear, state, heights, pair,
+    stamps, stamp, cand, pose, fa, ax, ay, az, bx, by, bz, r, skin, length,
+    rows, body, plane, impulse, total, count, first, follow,
+):  # fmt: skip
+    """Append the contacts of a grain that goes from a (fraction fa) to b (end of the step)."""
+    x, y, z = to_body(pose, fa, ax, ay, az)
+    c = cand[0]
+    inside, d, c[NX], c[NY], c[NZ], c[QX], c[QY], c[QZ] = push_out(
+        kind, tri, normals, frame, dims, starts, members, clear, state, heights, x, y, z
+    )
+    found = 1
+    c[WAY], c[GAP], c[FEATURE], c[TRIANGLE], c[STATE] = 0.0, d - r, FACE, 0.0, WAITING
+    if not inside:
+        cand, found = gather(
+            kind, tri, normals, frame, dims, starts, members, heights, pair, stamps, stamp, cand,
+            pose, fa, ax, ay, az, bx, by, bz, r, skin, length,
+        )  # fmt: skip
+    while True:
+        k = take_best(cand, found, r)
+        if k < 0:
+            return
+        c = cand[k]
+        f = fa + (1.0 - fa) * (c[WAY] / length if length > 0.0 else 0.0)
+        emit(
+            s, row, b, pose, f, r, c[QX], c[QY], c[QZ], c[NX], c[NY], c[NZ],
+            rows, body, plane, impulse, total, count, first, follow,
+        )  # fmt: skip
+
+
+@jit
+def bound(kind, frame, dims, clear, state, heights, x, y, z):
+    """Lower bound (m) of the distance to all triangles, below 0 where the point may be in solid."""
+    if kind == HEIGHT:
+        return height_bound(heights, frame, x, y, z)
+    d, cell = mesh_bound(frame, dims, clear, state, x, y, z)
+    return -d if cell == SOLID else d
+
+
+@jit
+def mesh_slab(
+    s, x, v, slab_start, dt, gravity, skin, b, kind, tri, normals, frame, dims, starts, members,
+    clear, state, heights, pose, blocks, use_legs, legs, leg_count,
+    rows, body, plane, impulse, total, count, first, follow,
+):  # fmt: skip
+    """Contacts of one slab with one mesh or height field: along its rows' ways or given legs."""
+    begin, end = slab_start[s], slab_start[s + 1]
+    gx, gy, gz = dt * dt * gravity[0], dt * dt * gravity[1], dt * dt * gravity[2]
+    cand, pair = np.empty((64, 11)), np.empty((2, 3, 3))
+    stamps, stamp = np.zeros(0, np.int32), 0
+    nblocks = 1 if use_legs else (end - begin + BLOCK - 1) // BLOCK
+    for k in range(nblocks):
+        lo, hi = 0, leg_count[s]
+        if not use_legs:
+            lo, hi = begin + k * BLOCK, min(end, begin + (k + 1) * BLOCK)
+            cx, cy, cz, hx, hy, hz, reach = block_in_body(blocks[s, k], pose, dt, gravity, skin)
+            half = math.sqrt(hx * hx + hy * hy + hz * hz)
+            if bound(kind, frame, dims, clear, state, heights, cx, cy, cz) > reach + half:
+                continue
+        for i in range(lo, hi):
+            if use_legs:
+                leg = legs[s, i]
+                row, fa = np.int64(leg[0]), leg[1]
+                ax, ay, az, bx, by, bz = leg[2], leg[3], leg[4], leg[5], leg[6], leg[7]
+            else:
+                row, fa = i, 0.0
+                ax, ay, az = np.float64(x[i, 0]), np.float64(x[i, 1]), np.float64(x[i, 2])
+                bx, by, bz = ax + dt * v[i, 0] + gx, ay + dt * v[i, 1] + gy, az + dt * v[i, 2] + gz
+            r = np.float64(x[row, 3])
+            length = path_length(pose, fa, ax, ay, az, bx, by, bz)
+            cx, cy, cz = to_body(pose, fa, ax, ay, az)
+            least = bound(kind, frame, dims, clear, state, heights, cx, cy, cz)
+            # Written so that a grain that is not finite goes no further.
+            if not (least <= r + skin + length and length < np.inf):
+                continue
+            if stamps.shape[0] < tri.shape[0]:
+                stamps = np.zeros(tri.shape[0], np.int32)
+            stamp += 1
+            grain_contacts(
+                s, row, b, kind, tri, normals, frame, dims, starts, members, clear, state, heights,
+                pair, stamps, stamp, cand, pose, fa, ax, ay, az, bx, by, bz, r, skin, length,
+                rows, body, plane, impulse, total, count, first, follow,
+            )  # fmt: skip
+
+
+@pjit
+def mesh_contacts(
+    x, v, slab_start, dt, gravity, skin, b, kind, tri, normals, frame, dims, starts, members,
+    clear, state, heights, pose, blocks, use_legs, legs, leg_count,
+    rows, body, plane, impulse, total, count, first, follow,
+):  # fmt: skip
+    """Append the contacts of all slabs with body b, a mesh or a height field."""
+    for s in prange(slab_start.shape[0] - 1):
+        mesh_slab(
+            np.int64(s), x, v, slab_start, dt, gravity, skin, b, kind, tri, normals, frame, dims,
+            starts, members, clear, state, heights, pose, blocks, use_legs, legs, leg_count,
+            rows, body, plane, impulse, total, count, first, follow,
+        )  # fmt: skip

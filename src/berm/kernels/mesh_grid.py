@@ -1,0 +1,182 @@
+"""Triangles: closest points, the uniform grid over a mesh, nearest triangle and sign.
+
+A mesh is: tri (nt, 3, 3) corners; normals (nt, 7, 3) of the face, its edges ab, bc, ca and its
+corners a, b, c (angle-weighted pseudonormals [Baerentzen & Aanaes 2005]); a grid of cubic cells
+with frame = [0:3] origin, [3] cell edge (m), [4] 1 where the mesh is a solid, [5] 1 where all
+beyond the grid is solid; dims (3,); triangles of cell c are members[starts[c]:starts[c + 1]];
+clear (m) bounds the distance of a cell's points to the mesh from below; state says EMPTY cells
+that lie on the grains' side, SOLID ones, and CUT ones that hold triangles.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from berm.kernels.jit import jit
+
+EMPTY, SOLID, CUT = 0, 1, 2
+FACE = 0
+
+
+@jit
+def closest_point(tri, k, x, y, z):
+    """Closest point of triangle k and the feature it is on: 0 face, 1-3 edges, 4-6 corners.
+
+    [Ericson 2005, 5.1.5]
+    """
+    ax, ay, az = tri[k, 0, 0], tri[k, 0, 1], tri[k, 0, 2]
+    ux, uy, uz = tri[k, 1, 0] - ax, tri[k, 1, 1] - ay, tri[k, 1, 2] - az
+    wx, wy, wz = tri[k, 2, 0] - ax, tri[k, 2, 1] - ay, tri[k, 2, 2] - az
+    px, py, pz = x - ax, y - ay, z - az
+    d1, d2 = ux * px + uy * py + uz * pz, wx * px + wy * py + wz * pz
+    if d1 <= 0.0 and d2 <= 0.0:
+        return ax, ay, az, 4
+    uu, uw, ww = ux * ux + uy * uy + uz * uz, ux * wx + uy * wy + uz * wz, wx * wx + wy * wy + wz * wz
+    d3, d4 = d1 - uu, d2 - uw
+    if d3 >= 0.0 and d4 <= d3:
+        return ax + ux, ay + uy, az + uz, 5
+    d5, d6 = d1 - uw, d2 - ww
+    if d6 >= 0.0 and d5 <= d6:
+        return ax + wx, ay + wy, az + wz, 6
+    vc = d1 * d4 - d3 * d2
+    if vc <= 0.0 and d1 >= 0.0 and d3 <= 0.0:
+        t = d1 / (d1 - d3)
+        return ax + t * ux, ay + t * uy, az + t * uz, 1
+    vb = d5 * d2 - d1 * d6
+    if vb <= 0.0 and d2 >= 0.0 and d6 <= 0.0:
+        t = d2 / (d2 - d6)
+        return ax + t * wx, ay + t * wy, az + t * wz, 3
+    va = d3 * d6 - d5 * d4
+    if va <= 0.0 and d4 >= d3 and d5 >= d6:
+        t = (d4 - d3) / ((d4 - d3) + (d5 - d6))
+        return (
+            ax + ux + t * (wx - ux), ay + uy + t * (wy - uy), az + uz + t * (wz - uz), 2
+        )  # fmt: skip
+    t = 1.0 / (va + vb + vc)
+    p, q = vb * t, vc * t
+    return ax + ux * p + wx * q, ay + uy * p + wy * q, az + uz * p + wz * q, FACE
+
+
+@jit
+def cell_number(frame, dims, axis, value):
+    """Number of the cell that holds a coordinate, clamped to the grid (and so safe for inf)."""
+    c = (value - frame[axis]) / frame[3]
+    return int(min(max(c, 0.0), dims[axis] - 1.0))
+
+
+@jit
+def box_gap(frame, dims, x, y, z):
+    """Distance (m) of a point to the box of the grid, 0 inside."""
+    dx = max(frame[0] - x, x - frame[0] - dims[0] * frame[3], 0.0)
+    dy = max(frame[1] - y, y - frame[1] - dims[1] * frame[3], 0.0)
+    dz = max(frame[2] - z, z - frame[2] - dims[2] * frame[3], 0.0)
+    return math.sqrt(dx * dx + dy * dy + dz * dz)
+
+
+@jit
+def fill_grid(tri, frame, dims, starts, members, store):
+    """Count (store False, into starts[c + 1]) or store the triangles of each cell.
+
+    A cell holds a triangle whose bounding box and whose plane cut it.
+    """
+    for k in range(tri.shape[0]):
+        a = tri[k, 0]
+        ux, uy, uz = tri[k, 1, 0] - a[0], tri[k, 1, 1] - a[1], tri[k, 1, 2] - a[2]
+        wx, wy, wz = tri[k, 2, 0] - a[0], tri[k, 2, 1] - a[1], tri[k, 2, 2] - a[2]
+        nx, ny, nz = uy * wz - uz * wy, uz * wx - ux * wz, ux * wy - uy * wx
+        # A little wider than the cell: a triangle on a face between cells belongs to both.
+        half = 0.5001 * frame[3]
+        reach = half * (abs(nx) + abs(ny) + abs(nz))
+        eps = 1e-4 * frame[3]
+        i0 = cell_number(frame, dims, 0, min(a[0], tri[k, 1, 0], tri[k, 2, 0]) - eps)
+        j0 = cell_number(frame, dims, 1, min(a[1], tri[k, 1, 1], tri[k, 2, 1]) - eps)
+        k0 = cell_number(frame, dims, 2, min(a[2], tri[k, 1, 2], tri[k, 2, 2]) - eps)
+        i1 = cell_number(frame, dims, 0, max(a[0], tri[k, 1, 0], tri[k, 2, 0]) + eps)
+        j1 = cell_number(frame, dims, 1, max(a[1], tri[k, 1, 1], tri[k, 2, 1]) + eps)
+        k1 = cell_number(frame, dims, 2, max(a[2], tri[k, 1, 2], tri[k, 2, 2]) + eps)
+        for i in range(i0, i1 + 1):
+            for j in range(j0, j1 + 1):
+                for m in range(k0, k1 + 1):
+                    cx = frame[0] + (i + 0.5) * frame[3] - a[0]
+                    cy = frame[1] + (j + 0.5) * frame[3] - a[1]
+                    cz = frame[2] + (m + 0.5) * frame[3] - a[2]
+                    if abs(nx * cx + ny * cy + nz * cz) > reach:
+                        continue
+                    c = (i * dims[1] + j) * dims[2] + m
+                    if store:
+                        members[starts[c]] = k
+                        starts[c] += 1
+                    else:
+                        starts[c + 1] += 1
+
+
+@jit
+def nearest_triangle(tri, frame, dims, starts, members, x, y, z):
+    """Nearest triangle, squared distance (m^2), closest point and feature; searches ring by ring."""
+    best, which, feature = np.inf, -1, 0
+    qx, qy, qz = 0.0, 0.0, 0.0
+    ci = math.floor((x - frame[0]) / frame[3])
+    cj = math.floor((y - frame[1]) / frame[3])
+    ck = math.floor((z - frame[2]) / frame[3])
+    ci, cj, ck = int(ci), int(cj), int(ck)
+    # The first ring that reaches the grid, and the last one that still does.
+    near = max(-ci, ci - dims[0] + 1, -cj, cj - dims[1] + 1, -ck, ck - dims[2] + 1, 0)
+    far = max(ci, dims[0] - 1 - ci, cj, dims[1] - 1 - cj, ck, dims[2] - 1 - ck)
+    for ring in range(near, far + 1):
+        if ring > 0 and best <= ((ring - 1) * frame[3]) ** 2:
+            break
+        for i in range(max(0, ci - ring), min(dims[0], ci + ring + 1)):
+            for j in range(max(0, cj - ring), min(dims[1], cj + ring + 1)):
+                inner = abs(i - ci) < ring and abs(j - cj) < ring
+                step = 2 * ring if inner and ring > 0 else 1
+                for m in range(ck - ring, ck + ring + 1, step):
+                    if m < 0 or m >= dims[2]:
+                        continue
+                    c = (i * dims[1] + j) * dims[2] + m
+                    for p in range(starts[c], starts[c + 1]):
+                        k = members[p]
+                        sx, sy, sz, code = closest_point(tri, k, x, y, z)
+                        d2 = (x - sx) ** 2 + (y - sy) ** 2 + (z - sz) ** 2
+                        if d2 < best or (d2 == best and k < which):
+                            best, which, feature = d2, k, code
+                            qx, qy, qz = sx, sy, sz
+    return which, best, qx, qy, qz, feature
+
+
+@jit
+def mesh_distance(tri, normals, frame, dims, starts, members, x, y, z):
+    """Signed distance (m), gradient and closest point; the sign is + everywhere for a sheet."""
+    k, d2, qx, qy, qz, code = nearest_triangle(tri, frame, dims, starts, members, x, y, z)
+    n = normals[k, code]
+    d = math.sqrt(d2)
+    dx, dy, dz = x - qx, y - qy, z - qz
+    sign = 1.0
+    if frame[4] != 0.0 and dx * n[0] + dy * n[1] + dz * n[2] < 0.0:
+        sign = -1.0
+    if d > 1e-12:
+        return sign * d, sign * dx / d, sign * dy / d, sign * dz / d, qx, qy, qz
+    return 0.0, n[0], n[1], n[2], qx, qy, qz
+
+
+@jit
+def mesh_distance_many(tri, normals, frame, dims, starts, members, points, out):
+    """Fill out (k, 4) with distance (m) and gradient at points (k, 3)."""
+    for i in range(points.shape[0]):
+        d, gx, gy, gz, _, _, _ = mesh_distance(
+            tri, normals, frame, dims, starts, members, points[i, 0], points[i, 1], points[i, 2]
+        )
+        out[i, 0], out[i, 1], out[i, 2], out[i, 3] = d, gx, gy, gz
+
+
+@jit
+def mesh_bound(frame, dims, clear, state, x, y, z):
+    """Lower bound (m) of the distance from a point to the mesh, and the state of its cell."""
+    gap = box_gap(frame, dims, x, y, z)
+    if not gap <= 0.0:
+        return gap, SOLID if frame[5] != 0.0 else EMPTY
+    c = (
+        cell_number(frame, dims, 0, x) * dims[1] + cell_number(frame, dims, 1, y)
+    ) * dims[2] + cell_number(frame, dims, 2, z)
+    return clear[c], int(state[c])

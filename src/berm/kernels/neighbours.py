@@ -1,0 +1,331 @@
+"""Neighbour search on a uniform grid, into a half list in sliced ELLPACK (SELL-8-sigma).
+
+Rows are sorted by cell, so that the three cells along the fast axis are one contiguous range of
+rows, tested eight at a time. Each pair is found once: by the grain with the larger reach, or, at
+equal reach, by the one with the lower row. Reach is radius plus skin plus the way that the grain
+will go in this step, in whole cells; so a fast grain or a big rock looks further without making
+the cells, and so the work of all others, larger.
+
+Layout: slices of 8 rows; rows are ordered by contact count within windows of 64 rows, so that
+the lanes of a slice have about equally many contacts. Slot k of slice s holds 8 neighbours at
+nbr[8 * (ptr[s] + k) + lane]; a lane without a contact there holds its own row.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from berm.kernels.jit import inline, jit, pjit, prange
+from berm.kernels.vec8 import (
+    bits,
+    count_zeros,
+    fma,
+    iota32,
+    load4,
+    splat,
+    vmax,
+    vmin,
+    vsqrt,
+)
+
+WINDOW = 64  # rows sorted together by contact count; also the grain of slab limits
+MAX_COUNT = 256  # contact counts above this share one bucket in the window sort
+
+
+@jit
+def bounds(x, v, n, dt, out):
+    """Write min and max of the predicted positions to out (2, 3); return the first bad row or -1."""
+    for c in range(3):
+        out[0, c] = np.inf
+        out[1, c] = -np.inf
+    bad = -1
+    for i in range(n):
+        for c in range(3):
+            p = x[i, c] + dt * v[i, c]
+            if not np.isfinite(p) and bad < 0:
+                bad = i
+            out[0, c] = min(out[0, c], p)
+            out[1, c] = max(out[1, c], p)
+    return bad
+
+
+@jit
+def moments(x, n, out):
+    """Write mean and standard deviation of the positions to out (2, 3)."""
+    for c in range(3):
+        mean = 0.0
+        for i in range(n):
+            mean += x[i, c]
+        mean /= n
+        var = 0.0
+        for i in range(n):
+            var += (x[i, c] - mean) ** 2
+        out[0, c] = mean
+        out[1, c] = np.sqrt(var / n)
+
+
+@jit
+def assign_cells(x, v, n, dt, skin, lo, inv_cell, dims, axes, cell, level):
+    """Cell number (fast axis first in `axes`) and search level of each row; return the top level."""
+    top = 0
+    for i in range(n):
+        number = np.int64(0)
+        for k in range(2, -1, -1):
+            c = axes[k]
+            at = np.int64((x[i, c] + dt * v[i, c] - lo[c]) * inv_cell)
+            at = min(max(at, 0), dims[c] - 1)
+            number = number * dims[c] + at
+        cell[i] = number
+        way = dt * np.sqrt(v[i, 0] ** 2 + v[i, 1] ** 2 + v[i, 2] ** 2)
+        reach = x[i, 3] * (1.0 + 0.5 * skin) + way
+        cells = min(np.int64(np.ceil(2.0 * reach * inv_cell - 1e-4)), np.int64(1000))
+        level[i] = max(cells - 1, 0)
+        top = max(top, level[i])
+    return top
+
+
+@jit
+def sort_by_cell(cell, n, ncell, start, order):
+    """Stable counting sort: order[new row] = old row; start[cell] = first new row of the cell."""
+    for c in range(ncell + 1):
+        start[c] = 0
+    for i in range(n):
+        start[cell[i] + 1] += 1
+    for c in range(ncell):
+        start[c + 1] += start[c]
+    for i in range(n):
+        c = cell[i]
+        order[start[c]] = i
+        start[c] += 1
+    for c in range(ncell, 0, -1):
+        start[c] = start[c - 1]
+    start[0] = 0
+
+
+@inline
+def _scan_range(i, first, last, x, v, dt, widen, levels, level, found, s, at):
+    """Test rows [first, last) against row i, eight at a time; append hits; return new length."""
+    xi = splat(x[i, 0])
+    yi = splat(x[i, 1])
+    zi = splat(x[i, 2])
+    ri = splat(x[i, 3])
+    ui = splat(v[i, 0])
+    vi = splat(v[i, 1])
+    wi = splat(v[i, 2])
+    step = splat(dt)
+    wide = splat(widen)
+    zero = splat(dt - dt)
+    one = splat((dt - dt) + np.float32(1.0))
+    tiny = splat((dt - dt) + np.float32(1e-30))
+    speed2 = fma(ui, ui, fma(vi, vi, wi * wi))
+    mine = level[i]
+    end = splat(np.int32(last))
+    for b in range(first, last, 8):
+        xj, yj, zj, rj = load4(x, b)
+        uj, vj, wj, _ = load4(v, b)
+        dx = xj - xi
+        dy = yj - yi
+        dz = zj - zi
+        # one of the two may be stopped by a third within the step: the faster one's whole way
+        fast = step * vsqrt(vmax(fma(uj, uj, fma(vj, vj, wj * wj)), speed2))
+        limit = wide * (ri + rj)
+        around = limit + fast
+        near = fma(dx, dx, fma(dy, dy, dz * dz)) <= around * around
+        ex = step * (uj - ui)
+        ey = step * (vj - vi)
+        ez = step * (wj - wi)
+        # closest approach on the way of this step
+        along = fma(dx, ex, fma(dy, ey, dz * ez))
+        length = fma(ex, ex, fma(ey, ey, fma(ez, ez, tiny)))
+        t = vmin(vmax((zero - along) / length, zero), one)
+        dx = fma(t, ex, dx)
+        dy = fma(t, ey, dy)
+        dz = fma(t, ez, dz)
+        near = near | (fma(dx, dx, fma(dy, dy, dz * dz)) <= limit * limit)
+        hits = bits(near & (iota32(b) < end))
+        while hits:
+            j = b + count_zeros(hits)
+            hits &= hits - 1
+            if levels and not (level[j] < mine or (level[j] == mine and j > i)):
+                continue
+            if at < found.shape[1]:
+                found[s, at] = j
+            at += 1
+    return at
+
+
+@jit
+def _search_slab(s, slab, x, v, dt, widen, levels, level, cell, start, dims, axes, found, count):
+    at = np.int64(0)
+    d0 = dims[axes[0]]
+    d1 = dims[axes[1]]
+    d2 = dims[axes[2]]
+    for i in range(slab[s], slab[s + 1]):
+        before = at
+        number = cell[i]
+        c0 = number % d0
+        c1 = (number // d0) % d1
+        c2 = number // (d0 * d1)
+        if level[i] == 0:
+            left = max(c0 - 1, 0)
+            right = min(c0 + 1, d0 - 1)
+            base = (c2 * d1 + c1) * d0
+            at = _scan_range(
+                i, i + 1, start[base + right + 1], x, v, dt, widen, levels, level, found, s, at
+            )
+            for a2, a1 in ((0, 1), (1, -1), (1, 0), (1, 1)):
+                if c2 + a2 >= d2 or c1 + a1 < 0 or c1 + a1 >= d1:
+                    continue
+                base = ((c2 + a2) * d1 + c1 + a1) * d0
+                first = start[base + left]
+                last = start[base + right + 1]
+                if first < last:
+                    at = _scan_range(
+                        i, first, last, x, v, dt, widen, levels, level, found, s, at
+                    )
+        else:
+            m = level[i] + 1
+            left = max(c0 - m, 0)
+            right = min(c0 + m, d0 - 1)
+            for b2 in range(max(c2 - m, 0), min(c2 + m, d2 - 1) + 1):
+                for b1 in range(max(c1 - m, 0), min(c1 + m, d1 - 1) + 1):
+                    base = (b2 * d1 + b1) * d0
+                    first = start[base + left]
+                    last = start[base + right + 1]
+                    if first < last:
+                        at = _scan_range(
+                            i, first, last, x, v, dt, widen, levels, level, found, s, at
+                        )
+        count[i] = at - before
+    return at
+
+
+@pjit
+def search(slab, x, v, dt, widen, levels, level, cell, start, dims, axes, found, count, need):
+    """Half neighbour list of each slab into found[s]; need[s] = entries (may exceed the room)."""
+    for s in prange(slab.shape[0] - 1):
+        need[s] = _search_slab(
+            s, slab, x, v, dt, widen, levels, level, cell, start, dims, axes, found, count
+        )
+
+
+@jit
+def _order_slab(s, slab, count, lanes, width):
+    """Order rows of each window by falling count; note each slice's width."""
+    bucket = np.zeros(MAX_COUNT + 2, np.int64)
+    for w in range(slab[s], slab[s + 1], WINDOW):
+        last = min(w + WINDOW, slab[s + 1])
+        bucket[:] = 0
+        for i in range(w, last):
+            bucket[MAX_COUNT - min(count[i], MAX_COUNT) + 1] += 1
+        for b in range(MAX_COUNT + 1):
+            bucket[b + 1] += bucket[b]
+        for i in range(w, last):
+            b = MAX_COUNT - min(count[i], MAX_COUNT)
+            lanes[w + bucket[b]] = i
+            bucket[b] += 1
+        for k in range(last, ((last + 7) // 8) * 8):
+            lanes[k] = w  # idle lanes of the last slice
+        for q in range(w // 8, (last + 7) // 8):
+            widest = np.int64(0)
+            for k in range(8 * q, min(8 * q + 8, last)):
+                widest = max(widest, np.int64(count[lanes[k]]))
+            width[q] = widest
+
+
+@pjit
+def order_rows(slab, count, lanes, width):
+    """Fill `lanes` (row of each lane) and `width` (slots of each slice)."""
+    for s in prange(slab.shape[0] - 1):
+        _order_slab(s, slab, count, lanes, width)
+
+
+@jit
+def _old_impulse(i, j, was, o_ptr, o_nbr, o_imp, o_home, imp, at, lane):
+    """Carry the impulse of pair (i, j) over from the previous list, if it was there."""
+    a = was[i]
+    b = was[j]
+    if a < 0 or b < 0:
+        return
+    sign = 1.0
+    for _ in range(2):
+        home = o_home[a]
+        q = home // 8
+        lane_a = home % 8
+        for k in range(o_ptr[q], o_ptr[q + 1]):
+            if o_nbr[8 * k + lane_a] == b:
+                for c in range(3):
+                    imp[24 * at + 8 * c + lane] = sign * o_imp[24 * k + 8 * c + lane_a]
+                return
+        a, b = b, a
+        sign = -1.0
+
+
+@jit
+def _fill_slab(
+    s, slab, found, count, lanes, ptr, nbr, imp, home, was, o_ptr, o_nbr, o_imp, o_home, reach
+):
+    low = slab[s]
+    high = slab[s + 1]
+    first = np.empty(high - low, np.int64)
+    at = np.int64(0)
+    for i in range(slab[s], slab[s + 1]):
+        first[i - slab[s]] = at
+        at += count[i]
+    carry = o_nbr.shape[0] > 0
+    for q in range(slab[s] // 8, (slab[s + 1] + 7) // 8):
+        for lane in range(8):
+            real = 8 * q + lane < slab[s + 1]
+            row = lanes[8 * q + lane]
+            mine = np.int64(0)
+            if real:
+                home[row] = 8 * q + lane
+                mine = count[row]
+            for k in range(ptr[q + 1] - ptr[q]):
+                slot = ptr[q] + k
+                for c in range(3):
+                    imp[24 * slot + 8 * c + lane] = 0.0
+                if k < mine:
+                    j = found[s, first[row - slab[s]] + k]
+                    nbr[8 * slot + lane] = j
+                    low = min(low, np.int64(j))
+                    high = max(high, np.int64(j) + 1)
+                    if carry:
+                        _old_impulse(
+                            row, j, was, o_ptr, o_nbr, o_imp, o_home, imp, slot, lane
+                        )
+                else:
+                    nbr[8 * slot + lane] = row
+    reach[s, 0] = low
+    reach[s, 1] = high
+
+
+@pjit
+def fill(
+    slab, found, count, lanes, ptr, nbr, imp, home, was, o_ptr, o_nbr, o_imp, o_home, reach
+):
+    """Write the sliced list, carry old impulses over, note the rows that each slab touches."""
+    for s in prange(slab.shape[0] - 1):
+        _fill_slab(
+            s, slab, found, count, lanes, ptr, nbr, imp, home, was, o_ptr, o_nbr, o_imp, o_home,
+            reach,
+        )  # fmt: skip
+
+
+@jit
+def _moved_slab(s, slab, x, v, dt, half_skin, ref):
+    for i in range(slab[s], slab[s + 1]):
+        dx = x[i, 0] + dt * v[i, 0] - ref[i, 0]
+        dy = x[i, 1] + dt * v[i, 1] - ref[i, 1]
+        dz = x[i, 2] + dt * v[i, 2] - ref[i, 2]
+        limit = half_skin * x[i, 3]
+        if not (dx * dx + dy * dy + dz * dz <= limit * limit):
+            return True
+    return False
+
+
+@pjit
+def any_moved(slab, x, v, dt, half_skin, ref, flag):
+    """Set flag[s] where a predicted position left its share of the skin around `ref`."""
+    for s in prange(slab.shape[0] - 1):
+        flag[s] = _moved_slab(s, slab, x, v, dt, half_skin, ref)

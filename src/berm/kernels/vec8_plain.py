@@ -1,0 +1,94 @@
+"""The eight-lane operations on plain NumPy arrays: what runs when the JIT is off."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+LANES = 8
+
+
+def load(array: Any, index: int) -> Any:
+    return array[index : index + LANES].copy()
+
+
+def store(array: Any, index: int, value: Any) -> None:
+    array[index : index + LANES] = value
+
+
+def gather4(array: Any, index: Any) -> Any:
+    rows = array[index]
+    return rows[:, 0].copy(), rows[:, 1].copy(), rows[:, 2].copy(), rows[:, 3].copy()
+
+
+def load4(array: Any, first: int) -> Any:
+    return gather4(array, np.arange(first, first + LANES))
+
+
+def load8(array: Any, first: int) -> Any:
+    return tuple(array[first : first + LANES, c].copy() for c in range(8))
+
+
+def row8(array: Any, row: int) -> Any:
+    return array[row].copy()
+
+
+def set_row8(array: Any, row: int, value: Any) -> None:
+    array[row] = value
+
+
+def scatter_add8(array: Any, index: Any, shift: int, columns: Any) -> None:
+    for k in range(LANES):
+        for c in range(8):
+            array[index[k] + shift, c] += columns[c][k]
+
+
+def splat(value: Any) -> Any:
+    return np.full(LANES, value)
+
+
+def iota32(start: int) -> Any:
+    return np.arange(start, start + LANES, dtype=np.int32)
+
+
+def select(mask: Any, yes: Any, no: Any) -> Any:
+    return np.where(mask, yes, no)
+
+
+def bits(mask: Any) -> int:
+    return sum(1 << k for k in range(LANES) if mask[k])
+
+
+def vsqrt(a: Any) -> Any:
+    return np.sqrt(a)
+
+
+def vabs(a: Any) -> Any:
+    return np.abs(a)
+
+
+def vmax(a: Any, b: Any) -> Any:
+    return np.where(a > b, a, b)
+
+
+def vmin(a: Any, b: Any) -> Any:
+    return np.where(a < b, a, b)
+
+
+def fma(a: Any, b: Any, c: Any) -> Any:
+    """In float32 through float64: the product is exact there, so only ties can differ."""
+    wide = np.longdouble if a.dtype == np.float64 else np.float64
+    return (a.astype(wide) * b.astype(wide) + c.astype(wide)).astype(a.dtype)
+
+
+def take(table: Any, index: Any) -> Any:
+    return table[index].copy()
+
+
+def lane(vec: Any, k: int) -> Any:
+    return vec[k]
+
+
+def count_zeros(value: int) -> int:
+    return (value & -value).bit_length() - 1

@@ -1,0 +1,88 @@
+"""Parameters that scenes share: solver, seed, and what the grains are made of."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from berm.core.materials import Material, material
+from berm.solvers.p2 import P2
+
+
+class SceneParams(BaseModel):
+    """Parameters of every scene: solver, step and seed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    solver: Literal["p2", "published", "serial"] = Field(
+        "p2",
+        description="p2: conserving, the default; published: Holz 2014 as printed; "
+        "serial: Gauss-Seidel",
+    )
+    iterations: int | None = Field(
+        None, ge=1, le=10_000, description="passes over the contacts; none: the solver's default"
+    )
+    substeps: int | None = Field(
+        None, ge=1, le=10_000, description="substeps a step; none: the solver's default"
+    )
+    dt: float = Field(1.0 / 60.0, gt=0.0, le=0.1, description="step (s)")
+    precision: Literal["float32", "float64"] = Field(
+        "float32", description="float32: fast; float64: for comparisons with closed forms"
+    )
+    seed: int = Field(0, ge=0, description="seed of everything random")
+
+    def make_solver(self) -> P2:
+        """Return a new solver with these options."""
+        changes: dict[str, Any] = {}
+        if self.iterations is not None:
+            changes["iterations"] = self.iterations
+        if self.substeps is not None:
+            changes["substeps"] = self.substeps
+        if self.solver == "published":
+            return P2.published(**changes)
+        if self.solver == "serial":
+            return P2(**{"averaging": "serial", "iterations": 10, "substeps": 1, **changes})
+        return P2(**changes)
+
+
+class GrainParams(SceneParams):
+    """Parameters of scenes with many grains: the material."""
+
+    material: str = Field("gravel", description="preset that the grains' values start from")
+    friction: float | None = Field(
+        None, ge=0.0, le=10.0, description="static friction coefficient; none: the preset's"
+    )
+    friction_kinetic: float | None = Field(
+        None,
+        ge=0.0,
+        le=10.0,
+        description="kinetic friction coefficient; none: the preset's, or 0.9 times friction",
+    )
+    adhesion: float | None = Field(
+        None, ge=0.0, le=1.0e7, description="adhesion (Pa); none: the preset's"
+    )
+    stiffness: float | None = Field(
+        None, gt=0.0, le=1.0e9, description="contact stiffness (N/m); none: the preset's"
+    )
+    restitution: float | None = Field(
+        None, gt=0.0, le=1.0, description="restitution coefficient; none: the preset's"
+    )
+    density: float | None = Field(
+        None, gt=0.0, le=1.0e5, description="density of a grain (kg/m^3); none: the preset's"
+    )
+
+    def make_material(self) -> Material:
+        """Return the grains' material."""
+        changes: dict[str, Any] = {
+            name: getattr(self, name)
+            for name in ("adhesion", "stiffness", "restitution", "density")
+            if getattr(self, name) is not None
+        }
+        kinetic = self.friction_kinetic
+        if self.friction is not None:
+            changes["friction_static"] = self.friction
+            kinetic = 0.9 * self.friction if kinetic is None else kinetic
+        if kinetic is not None:
+            changes["friction_kinetic"] = kinetic
+        return material(self.material, **changes)

@@ -1,0 +1,93 @@
+"""Pour grains to a heap and let it come to rest: [Holz14] Fig. 3."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from berm.core.report import StepReport
+from berm.core.shapes import Plane
+from berm.scenes.base import SCENES, Outcome, Scene
+from berm.scenes.history import History
+from berm.scenes.params import GrainParams
+from berm.world.emitters import Emitter
+from berm.world.measure import angle_of_repose
+from berm.world.world import World
+
+
+class PileParams(GrainParams):
+    """Parameters of the pile."""
+
+    grains: int = Field(2000, ge=50, le=5_000_000, description="grains poured")
+    radius: float = Field(0.02, gt=0.0, le=1.0, description="mean radius of a grain (m)")
+    spread: float = Field(
+        0.2, ge=0.0, le=0.66, description="radii vary by this share to both sides (0.66: 1 to 5)"
+    )
+    rate: float = Field(400.0, gt=0.0, le=1.0e6, description="grains a second")
+    drop: float = Field(0.6, ge=0.0, le=100.0, description="height of the spout above the floor (m)")
+    spout: float = Field(0.08, gt=0.0, le=10.0, description="radius of the spout (m)")
+    settle: float = Field(3.0, ge=0.0, le=1000.0, description="time to come to rest after it (s)")
+
+
+@SCENES.register("pile")
+class Pile(Scene[PileParams]):
+    """Grains fall from a spout on a rough floor."""
+
+    name: ClassVar[str] = "pile"
+    summary: ClassVar[str] = "pour grains to a heap; its angle of repose is measured"
+    seconds: ClassVar[float] = 8.0
+    Params: ClassVar[type[PileParams]] = PileParams
+
+    def duration(self, params: PileParams) -> float:
+        """Pouring and settling."""
+        return params.grains / params.rate + params.settle
+
+    def build(self, params: PileParams) -> World:
+        """Return the empty floor under a spout."""
+        world = World(
+            dt=params.dt, solver=params.make_solver(), seed=params.seed, precision=params.precision
+        )
+        world.add_body(Plane(), name="floor", material="rough wall")
+        radii = (params.radius * (1 - params.spread), params.radius * (1 + params.spread))
+        world.add_emitter(
+            Emitter(
+                rate=params.rate,
+                position=(0.0, 0.0, params.drop),
+                region="disc",
+                size=(params.spout, 4 * params.radius),
+                radius=radii,
+                velocity=(0.0, 0.0, -1.0),
+                material=params.make_material(),
+                total=params.grains,
+            )
+        )
+        return world
+
+    def observe(self, world: World, report: StepReport) -> Mapping[str, float]:
+        """Height of the grains' common centre, m."""
+        if not world.grains.n:
+            return {}
+        return {"centre_height": float(world.grains.position[:, 2].mean(dtype=np.float64))}
+
+    def check(self, world: World, history: History) -> list[Outcome]:
+        """Everything poured, at rest, and as steep as its friction says."""
+        params: PileParams = history.params
+        slope = angle_of_repose(world, floor=0.0)
+        law = params.make_material()
+        low = 0.6 * math.degrees(math.atan(law.friction_kinetic))
+        height = history.last("centre_height", 1.0)
+        creep = float(abs(height[-1] - height[0]) / params.radius) if len(height) else math.nan
+        overlap = world.report.overlap_mean / params.radius
+        return [
+            Outcome("grains poured", world.grains.n == params.grains, world.grains.n,
+                    f"{params.grains}"),
+            Outcome("angle of repose", low <= slope.degrees <= 50.0, slope.degrees,
+                    f"{low:.0f} to 50", "degrees"),
+            Outcome("straight flank, R2", slope.r2 > 0.97, slope.r2, "above 0.97"),
+            Outcome("creep of the last second", creep < 0.01, creep, "below 0.01 radii"),
+            Outcome("mean overlap", overlap < 0.02, overlap, "below 0.02 radii"),
+        ]  # fmt: skip

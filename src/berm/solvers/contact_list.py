@@ -1,0 +1,189 @@
+"""The list of grain pairs that may touch, kept from step to step while nobody has moved far."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from berm.core.errors import SimulationError
+from berm.core.grains import Grains
+from berm.kernels import neighbours
+
+Array = npt.NDArray[Any]
+
+ROWS_PER_SLAB = 1024
+MIN_SLABS, MAX_SLABS = 8, 96
+ROOM = 1.15  # cells are wider than a grain by this, so that slow grains need no wider search
+
+
+def slab_limits(n: int) -> Array:
+    """Cut n rows into slabs; depends on n only, so results do not depend on the threads."""
+    wanted = min(max(n // ROWS_PER_SLAB, MIN_SLABS), MAX_SLABS)
+    windows = max(-(-n // neighbours.WINDOW), 1)
+    slabs = min(wanted, windows)
+    cuts = (np.arange(slabs + 1) * windows) // slabs * neighbours.WINDOW
+    limits: Array = np.minimum(cuts, n).astype(np.int64)
+    return limits
+
+
+class ContactList:
+    """Candidate pairs of the grains, in sliced ELLPACK, with the impulse that each remembers.
+
+    Built with a skin: pairs whose gap is below skin * radius at some time in the step. It stays
+    valid until a predicted position has moved by half a skin, so a settled bed searches rarely.
+    """
+
+    STATE = ("slab", "lanes", "ptr", "nbr", "imp", "home", "reach", "base", "ref")
+
+    def __init__(self, dtype: npt.DTypeLike) -> None:
+        self.dtype = np.dtype(dtype)
+        self.slab: Array = np.zeros(1, np.int64)  # (slabs + 1,) row limits
+        self.lanes: Array = np.zeros(0, np.int32)  # row of each lane
+        self.ptr: Array = np.zeros(1, np.int64)  # first slot of each slice
+        self.nbr: Array = np.zeros(0, np.int32)  # neighbour of each slot and lane
+        self.imp: Array = np.zeros(0, self.dtype)  # remembered impulse, kg m
+        self.home: Array = np.zeros(0, np.int32)  # lane of each row
+        self.reach: Array = np.zeros((0, 2), np.int64)  # rows that a slab touches
+        self.base: Array = np.zeros(0, np.int64)  # where its accumulator starts
+        self.ref: Array = np.zeros((0, 3), self.dtype)  # predicted positions at the search
+        self.came_from: Array = np.zeros(0, np.int32)  # row before the last search, -1: new
+        self._store: dict[str, Array] = {}  # buffers kept, since fresh memory costs page faults
+        self.moves = 0  # how often rows have been sorted
+
+    def _room(self, name: str, size: int, dtype: npt.DTypeLike) -> Array:
+        """A piece of a buffer that is kept and grows; what it held before is lost."""
+        buffer = self._store.get(name)
+        if buffer is None or len(buffer) < size:
+            buffer = self._store[name] = np.empty(int(1.25 * size) + 64, dtype)
+        return buffer[:size]
+
+    @property
+    def slabs(self) -> int:
+        """Number of slabs."""
+        return len(self.slab) - 1
+
+    def is_stale(self, grains: Grains, dt: float, skin: float) -> bool:
+        """Whether some grain's predicted position left its half of the skin."""
+        if grains.changed or len(self.ref) < grains.n or self.slabs == 0:
+            return True
+        flag = np.zeros(self.slabs, np.bool_)
+        real = self.dtype.type
+        neighbours.any_moved(
+            self.slab, grains.x, grains.v, real(dt), real(0.5 * skin), self.ref, flag
+        )
+        return bool(flag.any())
+
+    def build(self, grains: Grains, dt: float, skin: float) -> None:
+        """Sort the grains by cell, search, and carry the remembered impulses over."""
+        n, real = grains.n, self.dtype.type
+        lo, dims, cell_size = self._grid(grains, dt, skin)
+        axes = np.argsort(dims, kind="stable")[::1].astype(np.int64)  # slowest: the longest
+        cell = self._room("cell", n, np.int32)
+        level = self._room("level", n, np.int32)
+        top = neighbours.assign_cells(
+            grains.x, grains.v, n, dt, skin, lo, 1.0 / cell_size, dims, axes, cell, level
+        )
+        ncell = int(np.prod(dims))
+        start = self._room("start", ncell + 1, np.int32)
+        order = self._room("order", n, np.int64)
+        neighbours.sort_by_cell(cell, n, ncell, start, order)
+        grains.permute(order)
+        cell, level = cell[order], level[order]
+        self.slab = slab_limits(n)
+        found, count = self._search(grains, dt, skin, top > 0, level, cell, start, dims, axes)
+        self._slice(grains, found, count)
+        self.came_from = grains.was[:n].copy()
+        self.ref = self._room("ref", 3 * n, self.dtype).reshape(n, 3)
+        np.multiply(grains.v[:n, :3], real(dt), out=self.ref)
+        self.ref += grains.x[:n, :3]
+        grains.was[:n] = np.arange(n, dtype=np.int32)
+        grains.changed = False
+        self.moves += 1
+
+    def _grid(self, grains: Grains, dt: float, skin: float) -> tuple[Array, Array, float]:
+        """Corner, cell counts and cell size; stragglers are clamped into the outermost cells."""
+        n = grains.n
+        box = np.empty((2, 3))
+        bad = neighbours.bounds(grains.x, grains.v, n, dt, box)
+        if bad >= 0:
+            raise SimulationError(
+                f"grain {int(grains.tag[bad])} has a non-finite position or velocity: "
+                f"{grains.x[bad, :3].tolist()}, {grains.v[bad, :3].tolist()}"
+            )
+        size = 2.0 * float(grains.radius.mean(dtype=np.float64)) * (1.0 + 0.5 * skin) * ROOM
+        limit = 8.0 * n + 4096.0
+        if float(np.prod((box[1] - box[0]) / size + 1.0)) > limit:
+            spread = np.empty((2, 3))
+            neighbours.moments(grains.x, n, spread)
+            box[0] = np.maximum(box[0], spread[0] - 3.0 * spread[1] - size)
+            box[1] = np.minimum(box[1], spread[0] + 3.0 * spread[1] + size)
+        volume = float(np.prod((box[1] - box[0]) / size + 1.0))
+        if volume > limit:
+            size *= (volume / limit) ** (1.0 / 3.0) * 1.01
+        dims = np.floor((box[1] - box[0]) / size).astype(np.int64) + 1
+        return box[0].copy(), dims, size
+
+    def _search(
+        self, grains: Grains, dt: float, skin: float, levels: bool, level: Array, cell: Array,
+        start: Array, dims: Array, axes: Array,
+    ) -> tuple[Array, Array]:  # fmt: skip
+        real = self.dtype.type
+        count = self._room("count", grains.n, np.int32)
+        need = np.zeros(self.slabs, np.int64)
+        rows = int(np.diff(self.slab).max())
+        room = max(64, 5 * rows)
+        while True:
+            found = self._room("found", self.slabs * room, np.int32).reshape(self.slabs, room)
+            neighbours.search(
+                self.slab, grains.x, grains.v, real(dt), real(1.0 + 0.5 * skin), levels, level,
+                cell, start, dims, axes, found, count, need,
+            )  # fmt: skip
+            if need.max() <= room:
+                return found, count
+            room = int(1.2 * need.max())
+
+    def _slice(self, grains: Grains, found: Array, count: Array) -> None:
+        slices = -(-grains.n // 8)
+        side = str(self.moves % 2)  # the other side holds the list that impulses come from
+        lanes = self._room("lanes" + side, 8 * slices, np.int32)
+        width = np.zeros(slices, np.int64)
+        neighbours.order_rows(self.slab, count, lanes, width)
+        ptr = np.concatenate([[0], np.cumsum(width)]).astype(np.int64)
+        nbr = self._room("nbr" + side, 8 * int(ptr[-1]), np.int32)
+        imp = self._room("imp" + side, 24 * int(ptr[-1]), self.dtype)
+        home = self._room("home" + side, grains.n, np.int32)
+        reach = np.empty((self.slabs, 2), np.int64)
+        neighbours.fill(
+            self.slab, found, count, lanes, ptr, nbr, imp, home, grains.was, self.ptr, self.nbr,
+            self.imp, self.home, reach,
+        )  # fmt: skip
+        self.lanes, self.ptr, self.nbr, self.imp = lanes, ptr, nbr, imp
+        self.home, self.reach = home, reach
+        self.base = np.concatenate([[0], np.cumsum(reach[:, 1] - reach[:, 0])[:-1]]).astype(
+            np.int64
+        )
+
+    def accumulator_rows(self) -> int:
+        """Rows that the slabs' private accumulators need together."""
+        return int((self.reach[:, 1] - self.reach[:, 0]).sum())
+
+    def pairs(self) -> tuple[Array, Array]:
+        """All candidate pairs (i, j) as row numbers, in list order."""
+        slots = len(self.nbr) // 8
+        of_slice = np.repeat(np.arange(len(self.ptr) - 1), np.diff(self.ptr))
+        i = self.lanes.reshape(-1, 8)[of_slice].reshape(-1)[: 8 * slots]
+        real = i != self.nbr
+        return i[real], self.nbr[real]
+
+    def state(self) -> dict[str, Any]:
+        """Everything that a bit-for-bit restart needs."""
+        return {name: getattr(self, name).copy() for name in self.STATE} | {"moves": self.moves}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put a state back."""
+        for name in self.STATE:
+            setattr(self, name, np.ascontiguousarray(state[name]))
+        self._store.clear()
+        self.moves = int(state["moves"])

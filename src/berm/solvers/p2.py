@@ -1,0 +1,243 @@
+"""P2 (Parallel Particles, [Holz14]) as berm runs it: conserving by default, published on request."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from berm.core.errors import InputError, SimulationError
+from berm.core.materials import mix
+from berm.core.report import StepReport
+from berm.kernels import p2_count, p2_mass, p2_serial
+from berm.kernels import p2_mass as at
+from berm.solvers.base import SOLVERS, Stages, WorldView
+from berm.solvers.contact_list import ContactList
+from berm.solvers.walls import Walls
+
+Array = npt.NDArray[Any]
+
+AVERAGING = ("mass", "count", "serial")
+
+
+@SOLVERS.register("p2")
+@dataclass
+class P2:
+    """Position-based grains with visco-elastic contact, friction and adhesion, [Holz14].
+
+    averaging: "mass" (mass splitting, conserves momentum; default), "count" (the published
+    average (9)), or "serial" (published corrections, Gauss-Seidel, one thread).
+    iterations, substeps: passes over the contacts a substep, substeps a step.
+    memory_normal, memory_tangent: part of a contact's impulse that the next substep starts from.
+    relaxation: share of the split mass; 1 cannot overshoot, below 0.8 may become unstable.
+    acceleration: factor of the improved-Jacobi term, [Francu14] (36)-(38), for iterations > 1.
+    eps_depth: error reduction by depth (37), published form only.
+    sleep: displacement a step (m) below which a grain stays where it is (Sec. 7); 0: off.
+    retest: published form: test C_s <= 0 in every iteration instead of once a step.
+    skin: width of the neighbour list's margin, in radii.
+    slip_speed: relative speed (m/s) above which kinetic friction holds; None: 1.5 g h.
+    """
+
+    averaging: str = "mass"
+    iterations: int = 1
+    substeps: int = 10
+    memory_normal: float = 0.5
+    memory_tangent: float = 1.0
+    relaxation: float = 0.9
+    acceleration: float = 0.0
+    eps_depth: float = 0.0
+    sleep: float = 0.0
+    retest: bool = False
+    skin: float = 0.1
+    slip_speed: float | None = None
+
+    name = "p2"
+    TOUCH = 0.02  # gap, in radii, below which a pair counts as a contact for the split masses
+
+    def __post_init__(self) -> None:
+        if self.averaging not in AVERAGING:
+            raise InputError("solver p2: averaging", self.averaging, ", ".join(AVERAGING))
+        for field, low, high in (
+            ("iterations", 1, 100_000),
+            ("substeps", 1, 100_000),
+            ("memory_normal", 0.0, 1.0),
+            ("memory_tangent", 0.0, 1.0),
+            ("relaxation", 0.1, 4.0),
+            ("acceleration", 0.0, 1.0),
+            ("eps_depth", 0.0, 1.0),
+            ("sleep", 0.0, 1.0),
+            ("skin", 0.0, 2.0),
+        ):
+            value = getattr(self, field)
+            if not (math.isfinite(value) and low <= value <= high):
+                raise InputError(f"solver p2: {field}", value, f"{low} to {high}")
+        self._ready_for: int | None = None
+
+    @classmethod
+    def published(cls, iterations: int = 10, eps_depth: float = 0.5, **changes: Any) -> P2:
+        """Return the solver as printed: averaging (9), depth weighting (37), no substeps."""
+        given: dict[str, Any] = {
+            "averaging": "count",
+            "iterations": iterations,
+            "substeps": 1,
+            "eps_depth": eps_depth,
+        }
+        return cls(**{**given, **changes})
+
+    def options(self) -> dict[str, Any]:
+        """Return the options by name."""
+        return dataclasses.asdict(self)
+
+    def prepare(self, world: WorldView) -> None:
+        """Make the solver's own arrays for this world."""
+        if self._ready_for == id(world):
+            return
+        if self._ready_for is not None:
+            raise InputError("solver p2", "in use", "a solver object belongs to one world only")
+        self._ready_for = id(world)
+        self.real = world.grains.dtype.type
+        self.contacts = ContactList(world.grains.dtype)
+        self.walls = Walls(world.grains.dtype)
+        self.u: Array = np.zeros((0, 4), world.grains.dtype)
+        self.acc: Array = np.zeros((1, 8), world.grains.dtype)
+        self.change: Array = np.zeros(0, world.grains.dtype)
+        self.mean_mass = 0.0
+
+    def step(self, world: WorldView, dt: float) -> StepReport:
+        """Advance by dt: search on predicted positions, correct, integrate (Sec. 3, 4)."""
+        clock, grains = Stages(), world.grains
+        report = StepReport(iterations=self.iterations, substeps=self.substeps, grains=grains.n)
+        if grains.n == 0:
+            for body in world.bodies:
+                body.force[:] = body.torque[:] = 0.0
+            return report
+        with clock.stage("search"):
+            if grains.changed:
+                self.mean_mass = float(grains.mass.mean())
+            report.rebuilt = self.contacts.is_stale(grains, dt, self.skin)
+            old_row = None
+            if report.rebuilt:
+                self.contacts.build(grains, dt, self.skin)
+                old_row = self.contacts.came_from
+            self._make_room(grains.n)
+        with clock.stage("walls"):
+            self.walls.find(
+                world.bodies, grains.x, grains.v, grains.n, self.contacts.slab, dt, world.gravity,
+                self.skin * float(grains.x[0, 3]), old_row,
+            )  # fmt: skip
+        with clock.stage("solve"):
+            stats = self._solve(world, dt, report.rebuilt)
+        with clock.stage("forces"):
+            self.walls.reduce_forces(world.bodies, grains.x)
+        self._fill_report(report, stats, world)
+        report.timings = clock.seconds
+        return report
+
+    def _make_room(self, n: int) -> None:
+        if len(self.u) < n:
+            self.u = np.zeros((int(1.2 * n) + 8, 4), self.real)
+        rows = self.contacts.accumulator_rows() + 1
+        if len(self.acc) < rows:
+            self.acc = np.zeros((int(1.1 * rows) + 8, 8), self.real)
+        if self.acceleration and len(self.change) < len(self.contacts.imp):
+            self.change = np.zeros(len(self.contacts.imp), self.real)
+
+    def _solve(self, world: WorldView, dt: float, rebuilt: bool) -> Array:
+        grains, list_, walls = world.grains, self.contacts, self.walls
+        h = dt / self.substeps
+        par = self._parameters(world, h)
+        table = self._table(world, h)
+        body_mat = np.array([body.material for body in world.bodies] or [0], np.int32)
+        nmat = len(world.materials)
+        stats = np.zeros((list_.slabs, 8))
+        base_flags = at.ADHESIVE if table[at.T_ADHESION].any() else 0
+        if self.averaging != "mass":
+            kernel = p2_count.solve if self.averaging == "count" else p2_serial.solve
+            kernel(
+                list_.slab, list_.lanes, list_.ptr, list_.nbr, list_.imp, grains.x, grains.v,
+                self.u, grains.material, nmat, table, walls.count, walls.rows, walls.body,
+                walls.plane, walls.impulse, walls.total, body_mat, par, base_flags,
+                self.iterations, self.substeps, self.retest, list_.reach, list_.base, self.acc,
+                stats,
+            )  # fmt: skip
+            return stats
+        lists = (list_.slab, list_.lanes, list_.ptr, list_.nbr)
+        p2_mass.predict(list_.slab, grains.v, grains.warm, self.u, par)
+        if rebuilt:
+            par[at.FRACTION], par[at.SHARE] = 0.0, 1.0 / self.substeps
+            p2_mass.recount(
+                *lists, grains.x, grains.v, self.u, grains.warm, walls.count, walls.rows,
+                walls.plane, par, list_.reach, list_.base, self.acc,
+            )  # fmt: skip
+        p2_mass.solve(
+            *lists, list_.imp, self.change, grains.x, grains.v, self.u, grains.warm,
+            grains.material, nmat, table, walls.count, walls.rows, walls.body, walls.plane,
+            walls.impulse, walls.total, body_mat, par, base_flags, self.iterations, self.substeps,
+            self.real(self.memory_normal), self.real(self.memory_tangent),
+            self.real(self.acceleration), list_.reach, list_.base, self.acc, stats,
+        )  # fmt: skip
+        return stats
+
+    def _parameters(self, world: WorldView, h: float) -> Array:
+        par = np.zeros(at.NPAR, self.real)
+        par[at.GX : at.GZ + 1] = h * h * np.asarray(world.gravity)
+        par[at.H], par[at.INV_H] = h, 1.0 / h
+        par[at.RELAX], par[at.TOUCH] = self.relaxation, self.TOUCH
+        pull = float(np.linalg.norm(world.gravity))
+        slip = 1.5 * pull * h if self.slip_speed is None else self.slip_speed
+        par[at.SLIP] = (h * slip) ** 2
+        par[at.SLEEP] = (self.sleep / self.substeps) ** 2
+        par[at.EPS] = self.eps_depth
+        if pull > 0:
+            par[at.UP_X : at.UP_Z + 1] = -np.asarray(world.gravity) / pull
+        return par
+
+    def _table(self, world: WorldView, h: float) -> Array:
+        """Contact parameters of every pair of materials, scaled to impulses of a substep (34)."""
+        count = len(world.materials)
+        table = np.zeros((5, max(count * count, 1)), self.real)
+        for a, first in enumerate(world.materials):
+            for b, second in enumerate(world.materials):
+                law = mix(first, second, 0.5 * self.mean_mass)
+                table[:, a * count + b] = (
+                    h * h * law.stiffness,
+                    h * law.damping,
+                    law.friction_static,
+                    law.friction_kinetic,
+                    h * h * law.adhesion,
+                )
+        return table
+
+    def _fill_report(self, report: StepReport, stats: Array, world: WorldView) -> None:
+        bad = np.flatnonzero(stats[:, 5])
+        if bad.size:
+            row = int(stats[bad[0], 5]) - 1
+            raise SimulationError(
+                f"step {world.step_count + 1}: grain {int(world.grains.tag[row])} became "
+                f"non-finite (position {world.grains.x[row, :3].tolist()}, velocity "
+                f"{world.grains.v[row, :3].tolist()})"
+            )
+        report.contacts = int(stats[:, 2].sum())
+        report.wall_contacts = int(self.walls.count.sum())
+        report.overlap_mean = float(stats[:, 0].sum()) / max(report.contacts, 1)
+        report.overlap_max = float(stats[:, 1].max())
+        report.kinetic_energy = float(stats[:, 3].sum())
+        report.residual = float(np.sqrt(stats[:, 4].max()))
+
+    def state(self) -> dict[str, Any]:
+        """Everything that a bit-for-bit restart needs."""
+        return {
+            "contacts": self.contacts.state(),
+            "walls": self.walls.state(),
+            "mean_mass": self.mean_mass,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put a state back."""
+        self.contacts.restore(state["contacts"])
+        self.walls.restore(state["walls"])
+        self.mean_mass = float(state["mean_mass"])

@@ -1,0 +1,1 @@
+"""The world: owns the arrays, runs the step, pours and removes grains, measures."""

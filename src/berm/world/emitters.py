@@ -1,0 +1,175 @@
+"""Emitters pour grains at a rate from a region; sinks take grains away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from berm.core.errors import InputError
+from berm.core.materials import Material
+
+if TYPE_CHECKING:
+    from berm.world.world import World
+
+Array = npt.NDArray[Any]
+REGIONS = ("box", "disc", "sphere")
+TRIES = 30  # places tried for a grain before it waits for the next step
+
+
+@dataclass
+class Emitter:
+    """Pours `rate` grains a second from a region around `position`.
+
+    region: "box" (size = edge lengths), "disc" (size = radius, height) or "sphere" (size =
+    radius). radius: one number or (smallest, largest), m. Grains never start in another grain: a
+    crowded region delays the pour. total: stop after this many; start, stop: s.
+    """
+
+    rate: float
+    position: Sequence[float]
+    region: str = "disc"
+    size: float | Sequence[float] = 0.1
+    radius: float | Sequence[float] = 0.02
+    velocity: Sequence[float] = (0.0, 0.0, 0.0)
+    material: str | Material = "gravel"
+    total: int | None = None
+    start: float = 0.0
+    stop: float = float("inf")
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.region not in REGIONS:
+            raise InputError("emitter: region", self.region, ", ".join(REGIONS))
+        if not self.rate >= 0:
+            raise InputError("emitter: rate", self.rate, "0 or more grains a second")
+        low, high = self._radii()
+        if not 0 < low <= high:
+            raise InputError("emitter: radius", self.radius, "above 0, smallest first, m")
+        sizes = {"box": 3, "disc": 2, "sphere": 1}[self.region]
+        given = np.atleast_1d(np.asarray(self.size, float))
+        if self.region == "disc" and given.size == 1:
+            given = np.array([given[0], 0.0])
+        if given.size != sizes or not (given >= 0).all():
+            raise InputError("emitter: size", self.size, f"{sizes} lengths for a {self.region}, m")
+        self._size = given
+        self.poured = 0
+        self._due = 0.0
+        self.rng = np.random.default_rng(self.seed)
+
+    def _radii(self) -> tuple[float, float]:
+        r = np.atleast_1d(np.asarray(self.radius, float))
+        return float(r[0]), float(r[-1])
+
+    def attach(self, number: int, world_seed: int) -> None:
+        """Give the emitter its own random stream, unless it has a seed."""
+        seed = self.seed if self.seed is not None else (world_seed, number)
+        self.rng = np.random.default_rng(seed)
+
+    def _places(self, k: int) -> Array:
+        unit = self.rng.random((k, 3))
+        if self.region == "box":
+            offset = (unit - 0.5) * self._size
+        elif self.region == "disc":
+            reach, angle = self._size[0] * np.sqrt(unit[:, 0]), 2 * np.pi * unit[:, 1]
+            offset = np.column_stack(
+                [reach * np.cos(angle), reach * np.sin(angle), (unit[:, 2] - 0.5) * self._size[1]]
+            )
+        else:
+            direction = self.rng.normal(size=(k, 3))
+            direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+            offset = direction * self._size[0] * np.cbrt(unit[:, :1])
+        return np.asarray(self.position, float) + offset
+
+    def pour(self, world: World) -> int:
+        """Add the grains that are due in this step, where there is room; return how many."""
+        if not self.start <= world.time < self.stop:
+            return 0
+        self._due += self.rate * world.dt
+        wanted = int(self._due)
+        if self.total is not None:
+            wanted = min(wanted, self.total - self.poured)
+        if wanted <= 0:
+            return 0
+        low, high = self._radii()
+        around = self._neighbourhood(world, high)
+        places, radii = np.empty((wanted, 3)), np.empty(wanted)
+        placed = 0
+        for _ in range(wanted):
+            r = low + (high - low) * self.rng.random()
+            tries = self._places(TRIES)
+            clear = self._clearance(tries, around, places[:placed], radii[:placed]) >= r
+            if not clear.any():
+                break
+            places[placed], radii[placed] = tries[int(np.argmax(clear))], r
+            placed += 1
+        if placed:
+            world.add_grains(places[:placed], radii[:placed], self.velocity, self.material)
+        self._due = min(self._due - placed, max(self.rate * world.dt, 1.0))
+        self.poured += placed
+        return placed
+
+    def _neighbourhood(self, world: World, high: float) -> Array:
+        """Position and radius of the grains near the region."""
+        reach = float(np.linalg.norm(self._size)) + 4 * high
+        x = world.grains.x[: world.grains.n]
+        near = (np.abs(x[:, :3] - np.asarray(self.position, x.dtype)) <= reach).all(axis=1)
+        result: Array = x[near].astype(float)
+        return result
+
+    @staticmethod
+    def _clearance(tries: Array, around: Array, places: Array, radii: Array) -> Array:
+        """Distance from each try to the nearest surface of another grain."""
+        others = np.vstack([around[:, :3], places])
+        sizes = np.concatenate([around[:, 3], radii])
+        if not len(others):
+            return np.full(len(tries), np.inf)
+        gaps = np.linalg.norm(tries[:, None] - others[None], axis=2) - sizes
+        result: Array = gaps.min(axis=1)
+        return result
+
+    def state(self) -> dict[str, Any]:
+        """Everything that a restart needs."""
+        return {"poured": self.poured, "due": self._due, "rng": self.rng.bit_generator.state}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put a state back."""
+        self.poured, self._due = int(state["poured"]), float(state["due"])
+        self.rng.bit_generator.state = state["rng"]
+
+
+@dataclass
+class Sink:
+    """Removes grains whose centre is in the box from `low` to `high` (m)."""
+
+    low: Sequence[float] = (-np.inf, -np.inf, -np.inf)
+    high: Sequence[float] = (np.inf, np.inf, np.inf)
+
+    def __post_init__(self) -> None:
+        if not (np.asarray(self.low, float) < np.asarray(self.high, float)).all():
+            raise InputError("sink: low, high", (self.low, self.high), "low below high")
+        self.removed = 0
+        self.removed_mass = 0.0
+
+    def drain(self, world: World) -> int:
+        """Remove the grains inside; return how many."""
+        where = world.grains.position
+        inside = (where >= np.asarray(self.low, where.dtype)).all(axis=1)
+        inside &= (where <= np.asarray(self.high, where.dtype)).all(axis=1)
+        if not inside.any():
+            return 0
+        self.removed_mass += float(world.grains.mass[inside].sum())
+        count = world.remove_grains(mask=inside)
+        self.removed += count
+        return count
+
+    def state(self) -> dict[str, Any]:
+        """Everything that a restart needs."""
+        return {"removed": self.removed, "removed_mass": self.removed_mass}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put a state back."""
+        self.removed, self.removed_mass = int(state["removed"]), float(state["removed_mass"])

@@ -1,0 +1,50 @@
+"""Runs a world for a while: recorders, progress, and a stop that loses nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from berm.core.errors import InputError
+from berm.core.report import StepReport
+
+if TYPE_CHECKING:
+    from berm.world.world import World
+
+
+def run(
+    world: World,
+    seconds: float,
+    recorders: Iterable[Any] = (),
+    progress: bool | Callable[[World, StepReport], None] = False,
+) -> StepReport:
+    """Advance `world` by `seconds`; every recorder is closed whatever happens."""
+    if not seconds >= 0:
+        raise InputError("run: seconds", seconds, "0 or more")
+    steps = round(seconds / world.dt)
+    keepers = list(recorders)
+    show: Callable[[World, StepReport], None] | None = None
+    bar = None
+    if callable(progress):
+        show = progress
+    elif progress:
+        from berm.world.progress import Bar
+
+        bar = Bar(world.time + steps * world.dt)
+        show = bar
+    report = world.report
+    try:
+        for keeper in keepers:
+            keeper.start(world)
+        for _ in range(steps):
+            report = world.step()
+            for keeper in keepers:
+                keeper.record(world, report)
+            if show is not None:
+                show(world, report)
+    finally:
+        for keeper in keepers:
+            keeper.close()
+        if bar is not None:
+            bar.close()
+    return report

@@ -1,0 +1,246 @@
+"""The world: owns grains, bodies and materials, pours and removes, and runs the step."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from berm.core.bodies import Body
+from berm.core.errors import InputError
+from berm.core.grains import Grains
+from berm.core.materials import Material, material
+from berm.core.motion import Motion
+from berm.core.report import StepReport
+from berm.solvers.base import SOLVERS, Solver
+from berm.solvers.p2 import P2
+from berm.world.emitters import Emitter, Sink
+
+Array = npt.NDArray[Any]
+PRECISIONS = {"float32": np.float32, "float64": np.float64}
+
+
+class World:
+    """Grains, bodies, materials and a solver.
+
+    gravity (3,) m/s^2; dt (s) is the step; seed makes everything random repeatable; precision is
+    "float32" (fast) or "float64".
+    """
+
+    def __init__(
+        self,
+        gravity: Sequence[float] = (0.0, 0.0, -9.81),
+        dt: float = 1.0 / 60.0,
+        solver: str | Solver = "p2",
+        seed: int = 0,
+        precision: str = "float32",
+    ) -> None:
+        self.gravity = np.asarray(gravity, float)
+        if self.gravity.shape != (3,) or not np.isfinite(self.gravity).all():
+            raise InputError("world: gravity", gravity, "three finite numbers, m/s^2")
+        if not (np.isfinite(dt) and dt > 0):
+            raise InputError("world: dt", dt, "a time above 0, s")
+        if precision not in PRECISIONS:
+            raise InputError("world: precision", precision, ", ".join(PRECISIONS))
+        self.dt, self.seed, self.precision = float(dt), int(seed), precision
+        self.grains = Grains(PRECISIONS[precision])
+        self.bodies: list[Body] = []
+        self.materials: list[Material] = []
+        self.emitters: list[Emitter] = []
+        self.sinks: list[Sink] = []
+        self.solver: Solver = SOLVERS.get(solver)() if isinstance(solver, str) else solver
+        self.solver.prepare(self)
+        self.rng = np.random.default_rng(seed)
+        self.time = 0.0
+        self.step_count = 0
+        self.report = StepReport()
+        self.mass_added = 0.0  # kg, since the start
+        self.mass_removed = 0.0
+
+    # ---- building -------------------------------------------------------------------------
+
+    def add_material(self, what: str | Material) -> int:
+        """Add a material (or find an equal one) and return its index."""
+        wanted = material(what) if isinstance(what, str) else what
+        for k, known in enumerate(self.materials):
+            if known == wanted:
+                return k
+        self.materials.append(wanted)
+        return len(self.materials) - 1
+
+    def add_grains(
+        self,
+        position: npt.ArrayLike,
+        radius: npt.ArrayLike,
+        velocity: npt.ArrayLike = (0.0, 0.0, 0.0),
+        material: str | Material = "gravel",
+    ) -> Array:
+        """Add grains at (k, 3) positions (m) with radii (m) and velocities (m/s); return tags."""
+        where = np.atleast_2d(np.asarray(position, float))
+        if where.ndim != 2 or where.shape[1] != 3:
+            raise InputError("grains: position", np.shape(position), "shape (k, 3)")
+        k = len(where)
+        radii = np.broadcast_to(np.asarray(radius, float), (k,))
+        speed = np.broadcast_to(np.asarray(velocity, float), (k, 3))
+        for name, values in (("position", where), ("velocity", speed), ("radius", radii)):
+            bad = np.flatnonzero(~np.isfinite(values.reshape(k, -1)).all(axis=1))
+            if bad.size:
+                raise InputError(
+                    f"grains: {name} of grain {bad[0]}", values[bad[0]].tolist(), "finite numbers"
+                )
+        bad = np.flatnonzero(radii <= 0)
+        if bad.size:
+            raise InputError(
+                f"grains: radius of grain {bad[0]}", float(radii[bad[0]]), "above 0, m"
+            )
+        if k and float(np.abs(where).max()) > 1e6 * float(radii.min()):
+            largest = where.flat[int(np.abs(where).argmax())]
+            if self.precision == "float32":
+                raise InputError(
+                    "grains: position",
+                    float(largest),
+                    "within 1e6 radii of the origin in float32; use precision='float64'",
+                )
+        index = self.add_material(material)
+        mass = self.materials[index].density * 4.0 / 3.0 * np.pi * radii**3
+        self.mass_added += float(mass.sum())
+        return self.grains.append(where, radii, speed, mass, index, self.time)
+
+    def remove_grains(
+        self, tags: npt.ArrayLike | None = None, mask: npt.ArrayLike | None = None
+    ) -> int:
+        """Remove grains by tag, or by a mask over the present rows; return how many."""
+        if (tags is None) == (mask is None):
+            raise InputError("remove_grains", "tags and mask", "exactly one of the two")
+        gone = np.zeros(self.grains.n, bool)
+        if tags is not None:
+            gone[self.grains.rows_of(tags)] = True
+        else:
+            gone[:] = np.asarray(mask, bool)
+        self.mass_removed += float(self.grains.mass[gone].sum())
+        return self.grains.remove(gone)
+
+    def add_body(
+        self,
+        shape: Any,
+        name: str | None = None,
+        material: str | Material = "steel",
+        position: npt.ArrayLike = (0.0, 0.0, 0.0),
+        rotation: npt.ArrayLike | None = None,
+        motion: Motion | None = None,
+    ) -> Body:
+        """Add a boundary; its force and torque can be read after each step."""
+        label = name or f"{type(shape).__name__.lower()}{len(self.bodies)}"
+        if any(body.name == label for body in self.bodies):
+            raise InputError("body name", label, "a name that no other body has")
+        body = Body(shape, label, self.add_material(material), position, rotation, motion)
+        body.prepare(self.time, self.dt)
+        self.bodies.append(body)
+        return body
+
+    def body(self, name: str) -> Body:
+        """Return the body called `name`."""
+        for body in self.bodies:
+            if body.name == name:
+                return body
+        raise InputError("unknown body", name, ", ".join(b.name for b in self.bodies) or "none")
+
+    def add_emitter(self, emitter: Emitter) -> Emitter:
+        """Pour grains from now on."""
+        emitter.attach(len(self.emitters), self.seed)
+        self.emitters.append(emitter)
+        return emitter
+
+    def add_sink(self, sink: Sink) -> Sink:
+        """Remove grains that come into a region from now on."""
+        self.sinks.append(sink)
+        return sink
+
+    # ---- running --------------------------------------------------------------------------
+
+    def step(self) -> StepReport:
+        """Advance by dt: pour and drain, move the bodies, then the solver's step."""
+        begin = time.perf_counter()
+        for emitter in self.emitters:
+            emitter.pour(self)
+        for sink in self.sinks:
+            sink.drain(self)
+        for body in self.bodies:
+            body.prepare(self.time, self.dt)
+        poured = time.perf_counter() - begin
+        report = self.solver.step(self, self.dt)
+        self.step_count += 1
+        self.time = self.step_count * self.dt
+        report.step, report.time = self.step_count, self.time
+        report.timings["pour"] = poured
+        self.report = report
+        return report
+
+    def run(
+        self,
+        seconds: float,
+        recorders: Iterable[Any] = (),
+        progress: bool | Callable[[World, StepReport], None] = False,
+    ) -> StepReport:
+        """Advance by `seconds`; record; show progress (True: a bar in the terminal)."""
+        from berm.world.runner import run
+
+        return run(self, seconds, recorders, progress)
+
+    # ---- checkpoint -----------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Everything that a bit-for-bit restart needs, as arrays and plain values."""
+        g = self.grains
+        return {
+            "time": self.time,
+            "step_count": self.step_count,
+            "mass_added": self.mass_added,
+            "mass_removed": self.mass_removed,
+            "rng": self.rng.bit_generator.state,
+            "grains": {name: getattr(g, name)[: g.n].copy() for name in g.FIELDS}
+            | {"next_tag": g.next_tag, "changed": g.changed},
+            "emitters": [emitter.state() for emitter in self.emitters],
+            "sinks": [sink.state() for sink in self.sinks],
+            "solver": self.solver.state(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put back a state of the same scene (same bodies, materials, emitters and solver)."""
+        g, saved = self.grains, state["grains"]
+        if len(state["emitters"]) != len(self.emitters) or len(state["sinks"]) != len(self.sinks):
+            raise InputError("checkpoint", "another scene", "a checkpoint of this scene")
+        if np.asarray(saved["x"]).dtype != g.dtype:
+            raise InputError(
+                "checkpoint: precision", str(np.asarray(saved["x"]).dtype), str(g.dtype)
+            )
+        n = len(saved["tag"])
+        g.n = 0
+        g.reserve(n)
+        g.n = n
+        for name in g.FIELDS:
+            getattr(g, name)[:n] = saved[name]
+        g.next_tag, g.changed = int(saved["next_tag"]), bool(saved["changed"])
+        self.time, self.step_count = float(state["time"]), int(state["step_count"])
+        self.mass_added = float(state["mass_added"])
+        self.mass_removed = float(state["mass_removed"])
+        self.rng.bit_generator.state = state["rng"]
+        for emitter, one in zip(self.emitters, state["emitters"], strict=True):
+            emitter.restore(one)
+        for sink, one in zip(self.sinks, state["sinks"], strict=True):
+            sink.restore(one)
+        self.solver.restore(state["solver"])
+        for body in self.bodies:
+            body.prepare(self.time, self.dt)
+
+    def __repr__(self) -> str:
+        return (
+            f"World(t={self.time:.3f} s, {self.grains.n} grains, {len(self.bodies)} bodies, "
+            f"solver {self.solver.name})"
+        )
+
+
+__all__ = ["P2", "World"]

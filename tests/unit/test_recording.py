@@ -1,0 +1,326 @@
+"""Recordings: what was written is read back, at every moment and after every kind of end."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+from berm.core.errors import InputError, SimulationError
+from berm.io.recording import Recorder, Recording
+
+
+@dataclass
+class Report:
+    time: float
+    step: int
+    grains: int
+    contacts: int = 3
+    wall_contacts: int = 1
+    iterations: int = 1
+    substeps: int = 10
+    overlap_mean: float = 0.1
+    overlap_max: float = 0.2
+    kinetic_energy: float = 5.0
+    residual: float | None = None
+    timings: dict[str, float] = field(default_factory=dict)
+    rebuilt: bool = True
+
+
+@dataclass(frozen=True)
+class Mesh:
+    vertices: np.ndarray
+    faces: np.ndarray
+
+
+class StandInWorld:
+    """Just what a recorder may read; grains are stored in a shuffled order."""
+
+    def __init__(self, n: int = 50, dt: float = 1 / 60) -> None:
+        self.dt, self.time, self.step_count, self.seed = dt, 0.0, 0, 7
+        self.gravity, self.materials = (0.0, 0.0, -9.81), [{"name": "gravel"}]
+        self.solver = SimpleNamespace(name="p2", options=lambda: {"iterations": 3})
+        self.rng = np.random.default_rng(1)
+        self.next_tag = 0
+        self.tags: list[int] = []
+        self.add(n)
+        shape = Mesh(np.arange(30.0).reshape(10, 3), np.arange(24).reshape(8, 3))
+        self.bodies = [self.make_body("blade", shape)]
+
+    def make_body(self, name: str, shape: Any) -> Any:
+        body = SimpleNamespace(name=name, shape=shape, material=0, motion=None)
+        body.position, body.rotation = np.zeros(3), np.eye(3)
+        for key in ("velocity", "angular_velocity", "force", "torque"):
+            setattr(body, key, np.zeros(3))
+        return body
+
+    def add(self, n: int) -> None:
+        self.tags += list(range(self.next_tag, self.next_tag + n))
+        self.next_tag += n
+
+    @property
+    def grains(self) -> Any:
+        tag = self.rng.permutation(np.array(self.tags, dtype=np.int64))
+        position = np.stack([tag, tag * 0 + self.time, -tag], axis=1).astype(np.float32)
+        radius = (0.01 + tag).astype(np.float32)
+        material = (tag % 3).astype(np.int32)
+        return SimpleNamespace(
+            n=len(tag), tag=tag, position=position, velocity=2 * position, radius=radius,
+            material=material,
+        )  # fmt: skip
+
+    def step(self) -> Report:
+        self.step_count += 1
+        self.time = self.step_count * self.dt
+        for body in self.bodies:
+            body.position = np.array([self.time, 0, 0])
+            body.force = np.array([0, 0, -float(self.step_count)])
+        timings = {"detect": 0.5, "solve": 1.0}
+        return Report(self.time, self.step_count, len(self.tags), timings=timings)
+
+
+def play(world: StandInWorld, recorder: Recorder, steps: int) -> None:
+    recorder.start(world)  # type: ignore[arg-type]
+    for _ in range(steps):
+        recorder.record(world, world.step())  # type: ignore[arg-type]
+
+
+def check_frames(recording: Recording) -> None:
+    for frame in recording:
+        assert np.all(np.diff(frame.tag) > 0)
+        np.testing.assert_array_equal(frame.position[:, 0], frame.tag)
+        np.testing.assert_array_equal(frame.position[:, 1], np.float32(frame.time))
+        np.testing.assert_array_equal(frame.radius, (0.01 + frame.tag).astype(np.float32))
+        np.testing.assert_array_equal(frame.material, frame.tag % 3)
+        if frame.velocity is not None:
+            np.testing.assert_array_equal(frame.velocity, 2 * frame.position)
+        for body in frame.bodies.values():
+            assert body.position[0] == frame.time
+            assert body.force[2] == -frame.step
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    world, path = StandInWorld(), tmp_path / "deep" / "run.h5"
+    with Recorder(path, scene="pile", parameters={"grains": 50, "angle": 1.5}) as recorder:
+        play(world, recorder, 60)
+    with Recording(path) as recording:
+        assert len(recording) == 31
+        np.testing.assert_allclose(recording.times, np.arange(31) / 30, atol=1e-12)
+        assert recording.parameters == {"grains": 50, "angle": 1.5}
+        assert recording.scene == "pile"
+        assert recording.solver == {"name": "p2", "iterations": 3}
+        assert (recording.dt, recording.seed, recording.gravity[2]) == (world.dt, 7, -9.81)
+        assert recording.materials == [{"name": "gravel"}]
+        assert recording.machine["cores"] == os.cpu_count()
+        assert recording.complete and not recording.error
+        check_frames(recording)
+        assert recording[-1].time == recording.times[-1]
+        columns = recording.columns
+        np.testing.assert_array_equal(columns["step"], np.arange(1, 61))
+        assert np.all(columns["seconds.solve"] == 1.0)
+        assert np.all(np.isnan(columns["residual"]))
+        assert np.all(np.diff(columns["wall"]) > 0)
+        shape = recording.bodies[0]["shape"]
+        assert shape["kind"] == "mesh"
+        np.testing.assert_array_equal(
+            recording.shape_array(shape["vertices"]), world.bodies[0].shape.vertices
+        )
+        np.testing.assert_array_equal(
+            recording.shape_array(shape["faces"]), world.bodies[0].shape.faces
+        )
+
+
+def test_grains_and_bodies_come_and_go(tmp_path: Path) -> None:
+    world, path = StandInWorld(4), tmp_path / "run.h5"
+    counts = []
+    with Recorder(path, every=0) as recorder:
+        recorder.start(world)  # type: ignore[arg-type]
+        counts.append(4)
+        for step in range(40):
+            report = world.step()
+            if step % 3 == 0:
+                world.add(5)
+            if step % 7 == 6:
+                world.tags = world.tags[3:]
+            if step == 20:
+                world.tags = []
+            if step == 10:
+                late = world.make_body("late", SimpleNamespace())
+                late.position, late.force = world.bodies[0].position, world.bodies[0].force
+                world.bodies.append(late)
+            recorder.record(world, report)  # type: ignore[arg-type]
+            counts.append(len(world.tags))
+    with Recording(path) as recording:
+        assert [len(frame) for frame in recording] == counts
+        check_frames(recording)
+        assert list(recording[-1].bodies) == ["blade", "late"]
+        assert list(recording[3].bodies) == ["blade"]
+
+
+def test_poured_grains_share_their_rows(tmp_path: Path) -> None:
+    """A pour appends to the population; it does not repeat it in every frame."""
+    world, path = StandInWorld(0), tmp_path / "run.h5"
+    with Recorder(path, every=0) as recorder:
+        for _ in range(50):
+            world.add(10)
+            recorder.record(world, world.step())  # type: ignore[arg-type]
+    with Recording(path) as recording:
+        assert recording.file["population"].shape == (500,)
+        check_frames(recording)
+
+
+def test_fields_and_every(tmp_path: Path) -> None:
+    world, path = StandInWorld(dt=0.01), tmp_path / "run.h5"
+    with Recorder(path, every=0.1, fields=["position"]) as recorder:
+        play(world, recorder, 105)
+        recorder.close(world)  # type: ignore[arg-type]
+    with Recording(path) as recording:
+        np.testing.assert_allclose(recording.times, [*np.arange(11) / 10, 1.05], atol=1e-9)
+        assert recording[2].velocity is None
+        assert recording[2].bodies == {}
+    with pytest.raises(InputError, match=r"colour.*allowed: position, velocity, bodies"):
+        Recorder(path, fields=["colour"])
+    with pytest.raises(InputError, match="every"):
+        Recorder(path, every=-1)
+
+
+def test_readable_while_written(tmp_path: Path) -> None:
+    world, path = StandInWorld(), tmp_path / "run.h5"
+    recorder = Recorder(path, every=0)
+    play(world, recorder, 5)
+    with Recording(path) as recording:
+        assert len(recording) == 6
+        assert not recording.complete
+        play(world, recorder, 5)
+        assert recording.refresh() == 11
+        check_frames(recording)
+        assert len(recording.columns["time"]) == 10
+        recorder.close()
+        recording.refresh()
+        assert recording.complete
+
+
+def test_whole_after_an_error(tmp_path: Path) -> None:
+    world, path = StandInWorld(), tmp_path / "run.h5"
+    with pytest.raises(SimulationError), Recorder(path) as recorder:
+        play(world, recorder, 11)
+        raise SimulationError("grain 3 is not finite at step 12")
+    with Recording(path) as recording:
+        assert len(recording) == 6
+        assert len(recording.columns["step"]) == 11
+        assert "grain 3" in recording.error
+        assert not recording.complete
+        check_frames(recording)
+
+
+WRITER = """
+import sys
+sys.path.insert(0, {here!r})
+from test_recording import Recorder, StandInWorld, play
+world = StandInWorld(3000)
+recorder = Recorder({path!r}, every=0)
+recorder.start(world)
+print("started", flush=True)
+while True:
+    world.add(20)
+    recorder.record(world, world.step())
+"""
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.11, 0.23])
+def test_whole_after_kill(tmp_path: Path, delay: float) -> None:
+    path = tmp_path / "run.h5"
+    code = WRITER.format(here=str(Path(__file__).parent), path=str(path))
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"started\n"
+        time.sleep(delay)
+        process.kill()
+    with Recording(path) as recording:
+        frames = len(recording)
+        assert frames >= (1 if delay == 0 else 5)
+        assert not recording.complete
+        check_frames(recording)
+        middle = frames // 2
+        world = StandInWorld(3000 + 20 * middle)
+        world.step_count, world.time = middle, float(recording.times[middle])
+    recorder = Recorder(path, every=0, append=True)
+    play(world, recorder, 3)
+    recorder.close()
+    with Recording(path) as recording:
+        assert len(recording) == middle + 4
+        assert recording.complete
+        check_frames(recording)
+
+
+def test_append_drops_later_frames(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    world = StandInWorld()
+    with Recorder(path) as recorder:
+        play(world, recorder, 60)
+    world.step_count, world.time = 31, 31 * world.dt  # between two frames
+    with Recorder(path, append=True) as recorder:
+        play(world, recorder, 29)
+    with Recording(path) as recording:
+        steps = [frame.step for frame in recording]
+        assert steps == list(range(0, 61, 2))
+        np.testing.assert_array_equal(recording.columns["step"], np.arange(1, 61))
+        assert np.all(np.diff(recording.columns["wall"]) > 0)
+        check_frames(recording)
+        assert len(recording.bodies) == 1
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_one_recorder_two_runs(tmp_path: Path) -> None:
+    world, path = StandInWorld(), tmp_path / "run.h5"
+    recorder = Recorder(path, every=0)
+    for _ in range(2):
+        play(world, recorder, 4)
+        recorder.close()
+    with Recording(path) as recording:
+        assert [frame.step for frame in recording] == list(range(9))
+
+
+def test_clear_errors(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    with pytest.raises(InputError, match="no such recording"):
+        Recording(path)
+    path.write_text("hello")
+    with pytest.raises(InputError, match="not a recording"):
+        Recording(path)
+    with h5py.File(path, "w") as file:
+        file["x"] = [1, 2]
+    with pytest.raises(InputError, match="another program"):
+        Recording(path)
+    with Recorder(path) as recorder:
+        play(StandInWorld(), recorder, 10)
+    with Recording(path) as recording, pytest.raises(InputError, match="-6 to 5"):
+        recording.frame(6)
+    os.truncate(path, path.stat().st_size // 2)
+    with pytest.raises(InputError, match="truncated"):
+        Recording(path)
+    with pytest.raises(InputError, match="written"):
+        Recorder(tmp_path, every=1).start(StandInWorld())  # type: ignore[arg-type]
+
+
+def test_truncated_after_kill(tmp_path: Path) -> None:
+    """Reader mode would give zeros beyond the end of the file: it must be noticed."""
+    path, cut = tmp_path / "run.h5", tmp_path / "cut.h5"
+    recorder = Recorder(path, every=0)
+    play(StandInWorld(5000), recorder, 20)
+    data = path.read_bytes()
+    recorder.close()
+    cut.write_bytes(data)
+    assert len(Recording(cut)) == 21
+    cut.write_bytes(data[: len(data) * 2 // 3])
+    with pytest.raises(InputError, match="truncated"):
+        Recording(cut)
