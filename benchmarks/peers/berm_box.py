@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
 
 from case import ROOT, Array, Case, main
 
-try:
-    import berm
-except ImportError:
+if importlib.util.find_spec("berm") is None:
     sys.path.insert(0, str(ROOT / "src"))
 
 

@@ -42,7 +42,7 @@ class Case:
     @property
     def columns(self) -> int:
         """Grains along one side of the starting lattice: the box is about a cube."""
-        return max(int(round(self.grains ** (1 / 3))), 1)
+        return max(round(self.grains ** (1 / 3)), 1)
 
     @property
     def side(self) -> float:
@@ -150,7 +150,7 @@ def main(make: Callable[[Case], Runner], argv: list[str] | None = None) -> None:
     p.add_argument("--grains", type=int, default=2000)
     p.add_argument("--threads", type=int, default=1)
     p.add_argument("--state", default="")
-    p.add_argument("--relax", type=float, default=0.2)
+    p.add_argument("--relax", type=float, default=1.0)
     p.add_argument("--seconds", type=float, default=1.0)
     p.add_argument("--parts", type=int, default=5)
     a = p.parse_args(argv)

@@ -44,7 +44,6 @@ class Mujoco:
         self.model = spec.compile()
         self.data = mujoco.MjData(self.model)
         self.data.qvel.reshape(-1, 6)[:, :3] = v
-        self.threads = case.threads
 
     def advance(self, seconds: float) -> None:
         """Run whole steps."""
@@ -53,7 +52,8 @@ class Mujoco:
 
     def read(self) -> tuple[Array, Array]:
         """Positions and velocities."""
-        return self.data.qpos.reshape(-1, 7)[:, :3].copy(), self.data.qvel.reshape(-1, 6)[:, :3].copy()
+        x, v = self.data.qpos.reshape(-1, 7), self.data.qvel.reshape(-1, 6)
+        return x[:, :3].copy(), v[:, :3].copy()
 
 
 def _turn_z_to(nx: float, ny: float, nz: float) -> list[float]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from case import Array, Case, main
 
 FRAME = 1 / 60
@@ -14,7 +12,6 @@ class Newton:
     """The case as particles of Newton's XPBD solver: hard contacts, no stiffness to set."""
 
     def __init__(self, case: Case) -> None:
-        os.environ.setdefault("WARP_CPU_THREADS", str(case.threads))
         import newton
         import warp as wp
 

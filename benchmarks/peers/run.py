@@ -13,6 +13,7 @@ import platform
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,19 +24,30 @@ sys.path.insert(0, str(HERE))
 
 from case import Case  # noqa: E402
 
-# name: file, environment, largest number of grains, simulated seconds as a share of --seconds
-PEERS: dict[str, tuple[str, dict[str, str], int, float]] = {
-    "berm": ("berm_box.py", {}, 10**9, 1.0),
-    "berm-published": ("berm_box.py", {"BERM_FORM": "published"}, 10**9, 1.0),
-    "twin": ("twin_box.py", {}, 10**9, 1.0),
-    "twin-published": ("twin_box.py", {"TWIN_FORM": "published"}, 10**9, 1.0),
-    "lammps": ("lammps_box.py", {}, 10**9, 1.0),
-    "newton": ("newton_box.py", {}, 10**9, 0.25),
-    "mujoco": ("mujoco_box.py", {}, 2000, 0.25),
+
+@dataclass(frozen=True)
+class Peer:
+    """A peer's file and what it can take."""
+
+    file: str
+    environment: dict[str, str] = field(default_factory=dict)
+    most_grains: int = 10**9
+    most_threads: int = 10**9
+    share: float = 1.0  # of the simulated seconds, for slow ones
+
+
+PEERS = {
+    "berm": Peer("berm_box.py"),
+    "berm-published": Peer("berm_box.py", {"BERM_FORM": "published"}),
+    "twin": Peer("twin_box.py"),
+    "twin-published": Peer("twin_box.py", {"TWIN_FORM": "published"}),
+    "lammps": Peer("lammps_box.py"),
+    "newton": Peer("newton_box.py", most_threads=1),
+    "mujoco": Peer("mujoco_box.py", most_grains=2000, most_threads=1, share=0.2),
 }
 THREAD_VARIABLES = (
-    "OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "BERM_THREADS", "WARP_CPU_THREADS",
-    "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
+    "OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
 )  # fmt: skip
 COLUMNS = (
     "peer", "grains", "threads", "dt_ms", "wall_per_second", "wall_fastest", "overlap_mean",
@@ -84,15 +96,17 @@ def settle(case: Case, seconds: float, folder: Path) -> str:
 
 def run_peer(name: str, case: Case, seconds: float, relax: float, limit: float) -> dict[str, Any]:
     """Start one peer in its own process."""
-    file, extra, most, share = PEERS[name]
-    if case.grains > most:
-        return {"skipped": f"run up to {most} grains only"}
-    environment = dict(os.environ, **extra)
+    peer = PEERS[name]
+    if case.grains > peer.most_grains:
+        return {"skipped": f"run up to {peer.most_grains} grains only"}
+    if case.threads > peer.most_threads:
+        return {"skipped": f"uses {peer.most_threads} thread only"}
+    environment = dict(os.environ, **peer.environment)
     environment.update({variable: str(case.threads) for variable in THREAD_VARIABLES})
     command = [
-        sys.executable, str(HERE / file), "--grains", str(case.grains), "--threads",
-        str(case.threads), "--state", case.state, "--seconds", str(seconds * share),
-        "--relax", str(relax * share),
+        sys.executable, str(HERE / peer.file), "--grains", str(case.grains), "--threads",
+        str(case.threads), "--state", case.state, "--seconds", str(seconds * peer.share),
+        "--relax", str(relax * peer.share),
     ]  # fmt: skip
     try:
         done = subprocess.run(
@@ -102,7 +116,8 @@ def run_peer(name: str, case: Case, seconds: float, relax: float, limit: float) 
         return {"skipped": f"took longer than {limit:.0f} s"}
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode or not lines:
-        why = (done.stderr.strip().splitlines() or ["no result"])[-1]
+        said = done.stderr.strip().splitlines() or ["no result"]
+        why = next((line for line in reversed(said) if "Error" in line), said[-1])
         return {"skipped": f"failed: {why}"}
     return dict(json.loads(lines[-1]))
 
@@ -114,7 +129,7 @@ def table() -> None:
     p.add_argument("--threads", type=int, nargs="+", default=[1, os.cpu_count() or 1])
     p.add_argument("--peers", nargs="+", default=list(PEERS), choices=list(PEERS))
     p.add_argument("--seconds", type=float, default=1.0, help="simulated, timed in 5 parts")
-    p.add_argument("--relax", type=float, default=0.2, help="simulated before the clock starts")
+    p.add_argument("--relax", type=float, default=1.0, help="simulated before the clock starts")
     p.add_argument("--settle", type=float, default=5.0, help="simulated, by berm, once")
     p.add_argument("--limit", type=float, default=300.0, help="wall seconds a peer may take")
     p.add_argument("--csv", type=Path, default=Path("peers.csv"))
@@ -143,7 +158,8 @@ def table() -> None:
                         print(
                             f"{row['peer']:26s}{grains:8d}{threads:8d}{row['dt_ms']:8.2f}"
                             f"{row['wall_per_second']:14.3f}{100 * row['overlap_mean']:13.2f}%"
-                            f"{100 * row['overlap_p99']:7.2f}%{1e3 * row['rest_speed']:11.2f}{lost}",
+                            f"{100 * row['overlap_p99']:7.2f}%"
+                            f"{1e3 * row['rest_speed']:11.2f}{lost}",
                             flush=True,
                         )
                     out.writerow(row | about)

@@ -1,6 +1,6 @@
 """Compile the C++ twin with the local compiler and call it through ctypes.
 
-``load()`` raises :class:`TwinUnavailable`, with the reason, where there is no C++ compiler or no AVX2.
+``load()`` raises :class:`TwinUnavailable`, with the reason, without a C++ compiler or AVX2.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 HERE = Path(__file__).resolve().parent
 FLAGS = ["-std=c++17", "-O3", "-march=native", "-fopenmp", "-shared", "-fPIC"]
+Rows = npt.NDArray[np.float32]
 FORMS = {"published": 0, "conserving": 1}
 
 
@@ -101,7 +102,7 @@ def load() -> ctypes.CDLL:
     cxx = _compiler()
     version = subprocess.run([cxx, "--version"], capture_output=True, text=True).stdout
     digest = hashlib.sha256((version + flags + " ".join(FLAGS)).encode())
-    for source in sorted(HERE.glob("*.h")) + [HERE / "p2_twin.cpp"]:
+    for source in [*sorted(HERE.glob("*.h")), HERE / "p2_twin.cpp"]:
         digest.update(source.read_bytes())
     root = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "berm-twin"
     try:
@@ -170,8 +171,8 @@ class Twin:
         """Advance by ``steps`` steps of the ``published`` or the ``conserving`` form."""
         self._lib.twin_step(self._handle, FORMS[form], steps)
 
-    def state(self) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[np.float64]]:
-        """Positions (n,4), velocities (n,4) in the order given, and force on each plane (m,3), N."""
+    def state(self) -> tuple[Rows, Rows, npt.NDArray[np.float64]]:
+        """Positions (n,4), velocities (n,4) in the order given; force on each plane (m,3), N."""
         force = np.zeros((len(self._planes), 3))
         self._lib.twin_get(
             self._handle, _pointer(self._x, ctypes.c_float), _pointer(self._v, ctypes.c_float),

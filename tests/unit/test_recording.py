@@ -211,9 +211,14 @@ def test_readable_while_written(tmp_path: Path) -> None:
 
 def test_whole_after_an_error(tmp_path: Path) -> None:
     world, path = StandInWorld(), tmp_path / "run.h5"
-    with pytest.raises(SimulationError), Recorder(path) as recorder:
-        play(world, recorder, 11)
-        raise SimulationError("grain 3 is not finite at step 12")
+
+    def explode() -> None:
+        with Recorder(path) as recorder:
+            play(world, recorder, 11)
+            raise SimulationError("grain 3 is not finite at step 12")
+
+    with pytest.raises(SimulationError):
+        explode()
     with Recording(path) as recording:
         assert len(recording) == 6
         assert len(recording.columns["step"]) == 11

@@ -71,9 +71,11 @@ def _starts(cold: bool) -> dict[str, float]:
     environment = dict(os.environ)
     found: dict[str, float] = {}
     if cold:
-        with tempfile.TemporaryDirectory(prefix="berm-cold-") as folder:
-            with console.out.status("first start with an empty cache (about 40 s) ..."):
-                probed = spawn(0, 0, environment | {"BERM_CACHE_DIR": folder})
+        with (
+            tempfile.TemporaryDirectory(prefix="berm-cold-") as folder,
+            console.out.status("first start with an empty cache (about 40 s) ..."),
+        ):
+            probed = spawn(0, 0, environment | {"BERM_CACHE_DIR": folder})
         found["first_start_s"] = probed.get("first_step", float("nan"))
     if not jit.cache_is_warm():
         with console.out.status("compiling ..."):
@@ -158,7 +160,8 @@ def _key(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _show_stages(rows: list[dict[str, Any]]) -> None:
-    names = list(dict.fromkeys(k for row in rows for k in row if k.startswith("ms_") and "step" not in k))
+    stages = (k for row in rows for k in row if k.startswith("ms_") and "step" not in k)
+    names = list(dict.fromkeys(stages))
     columns = ["stages, ms a step", "grains", "threads", *(name[3:] for name in names)]
     columns += ["overlap %", "rest mm/s"]
     shown = table(*columns, right=tuple(columns[1:]))

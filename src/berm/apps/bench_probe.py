@@ -5,6 +5,7 @@ python -m berm.apps.bench_probe GRAINS STEPS SPAWNED   prints one line of JSON.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -27,10 +28,8 @@ def memory(peak: bool = False) -> int:
 
 def forget_peak() -> None:
     """Let the peak start anew from the present memory, where the system can do that."""
-    try:
+    with contextlib.suppress(OSError):
         CLEAR.write_text("5")
-    except OSError:
-        pass
 
 
 def probe(grains: int, steps: int, spawned: float) -> dict[str, float]:

@@ -171,9 +171,7 @@ def twin_case(world: World, form: str, threads: int, twin: Any) -> Case:
     planes = [[0, 0, 1, 0], [1, 0, 0, 0], [-1, 0, 0, -width], [0, 1, 0, 0], [0, -1, 0, -width]]
     one = twin.Twin(grains.x[: grains.n], grains.v[: grains.n], planes, params)
     one.step(TWIN_FORMS[form], RELAX_STEPS)
-    return Case(
-        "twin", form, grains.n, threads, lambda k: one.step(TWIN_FORMS[form], k), world
-    )
+    return Case("twin", form, grains.n, threads, lambda k: one.step(TWIN_FORMS[form], k), world)
 
 
 def measure(cases: list[Case], repeats: int, tick: Callable[[], None] = lambda: None) -> None:

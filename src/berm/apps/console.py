@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
+from rich.markup import escape as escape
 from rich.table import Table
 
 from berm.core.errors import BermError, SimulationError
@@ -20,7 +20,7 @@ err = Console(stderr=True, highlight=False)
 settings = {"debug": False}
 
 
-class Exit(Exception):  # noqa: N818  (not an error)
+class Exit(Exception):
     """Ends the command with an exit code."""
 
     def __init__(self, code: int) -> None:

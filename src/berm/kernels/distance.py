@@ -24,6 +24,8 @@ import numpy as np
 from berm.kernels.jit import jit
 
 PLANE, SPHERE, BOX, CAPSULE, CONE, TUBE, MESH, HEIGHT = range(8)
+# Number of a tube's extra face: its bore as a container, which grains only meet at a way's end.
+BORE = 3
 PARAMS = 13
 POSE = 20
 
@@ -156,14 +158,15 @@ def feature(kind, prm, k, x, y, z):
         ex, ey = 1.0, 0.0
         if rho > TINY:
             ex, ey = x / rho, y / rho
-        turn = k - 2 if kind == CONE else k
+        turn = k - 2 if kind == CONE else k % BORE
         if turn > 0:
             sine = SIN120 if turn == 1 else -SIN120
             ex, ey = -0.5 * ex - sine * ey, sine * ex - 0.5 * ey
             rho *= -0.5
-        if kind == CONE:
+        if kind == CONE or (k == BORE and abs(z) <= prm[6]):
             gr, gz = -prm[9], -prm[10]
-            d = gr * (rho - prm[3]) + gz * (z - prm[4])
+            near = prm[3] if kind == CONE else prm[1]
+            d = gr * (rho - near) + gz * (z - prm[4])
         else:
             d, gr, gz = section_distance(prm, rho, z)
         return d, gr * ex, gr * ey, gz

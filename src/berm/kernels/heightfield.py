@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from berm.kernels.jit import jit
-from berm.kernels.mesh_grid import closest_point
+from berm.kernels.mesh_grid import closest_point, most3
 
 
 @jit
@@ -45,8 +45,8 @@ def ground(heights, frame, x, y):
 @jit
 def beside(heights, frame, x, y):
     """Distance (m) in the plane from (x, y) to the field's edge, 0 above or below the field."""
-    dx = max(frame[0] - x, x - frame[0] - (heights.shape[0] - 1) * frame[2], 0.0)
-    dy = max(frame[1] - y, y - frame[1] - (heights.shape[1] - 1) * frame[2], 0.0)
+    dx = most3(frame[0] - x, x - frame[0] - (heights.shape[0] - 1) * frame[2], 0.0)
+    dy = most3(frame[1] - y, y - frame[1] - (heights.shape[1] - 1) * frame[2], 0.0)
     return math.sqrt(dx * dx + dy * dy)
 
 
@@ -63,12 +63,11 @@ def height_bound(heights, frame, x, y, z):
 
 
 @jit
-def cell_range(heights, frame, axis, low, high):
+def cell_range(origin, edge, nodes, low, high):
     """First and one past the last cell along an axis that [low, high] overlaps, at least one."""
-    most = heights.shape[axis] - 2.0
-    first = math.floor((low - frame[axis]) / frame[2])
-    last = math.floor((high - frame[axis]) / frame[2])
-    return int(min(max(first, 0.0), most)), int(min(max(last, 0.0), most)) + 1
+    first = min(max((low - origin) / edge, 0.0), nodes - 2.0)
+    last = min(max((high - origin) / edge, 0.0), nodes - 2.0)
+    return np.int64(first), np.int64(last) + 1
 
 
 @jit
@@ -77,8 +76,8 @@ def height_distance(heights, frame, x, y, z, tri):
     h, su, sw = ground(heights, frame, x, y)
     out = beside(heights, frame, x, y)
     reach = 1.001 * math.sqrt((z - h) ** 2 + out * out) + 1e-9 * frame[2]
-    i0, i1 = cell_range(heights, frame, 0, x - reach, x + reach)
-    j0, j1 = cell_range(heights, frame, 1, y - reach, y + reach)
+    i0, i1 = cell_range(frame[0], frame[2], heights.shape[0], x - reach, x + reach)
+    j0, j1 = cell_range(frame[1], frame[2], heights.shape[1], y - reach, y + reach)
     best, qx, qy, qz = np.inf, 0.0, 0.0, 0.0
     for i in range(i0, i1):
         for j in range(j0, j1):

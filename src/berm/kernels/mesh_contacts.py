@@ -21,7 +21,7 @@ from berm.kernels.mesh_grid import (
     FACE,
     SOLID,
     box_gap,
-    cell_number,
+    cell_of,
     closest_point,
     mesh_bound,
     mesh_distance,
@@ -35,6 +35,8 @@ WAITING, TAKEN, DROPPED = 0.0, 1.0, 2.0
 # Planes closer than this (radii), with normals closer than about 8 degrees, are one surface.
 SAME_PLANE = 0.005
 SAME_COS = 0.99
+# An edge met within about 4 degrees of its face's normal is met like the face.
+SNAP_COS = 0.9976
 # A way that lies this deep (radii) behind a plane already taken is not where the grain will go.
 UNREAL = 0.5
 # A later plane hides an earlier edge only where it was not already pierced this deep (radii).
@@ -77,21 +79,26 @@ def add_candidate(
     if not d - r <= skin:
         return count
     nx, ny, nz = x - qx, y - qy, z - qz
-    fx, fy, fz = 0.0, 0.0, 0.0
-    if normals.shape[0] > 0:
-        fx, fy, fz = normals[number, code, 0], normals[number, code, 1], normals[number, code, 2]
+    p = tri[k]
+    ux, uy, uz = p[1, 0] - p[0, 0], p[1, 1] - p[0, 1], p[1, 2] - p[0, 2]
+    wx, wy, wz = p[2, 0] - p[0, 0], p[2, 1] - p[0, 1], p[2, 2] - p[0, 2]
+    fx, fy, fz = uy * wz - uz * wy, uz * wx - ux * wz, ux * wy - uy * wx
+    size = math.sqrt(fx * fx + fy * fy + fz * fz)
+    fx, fy, fz = fx / size, fy / size, fz / size
+    front = nx * fx + ny * fy + nz * fz
+    if one_sided:
+        behind = front
+        if code != FACE and normals.shape[0] > 0:
+            n = normals[number, code]
+            behind = nx * n[0] + ny * n[1] + nz * n[2]
+        if behind < -1e-9 * r:
+            return count
+    if abs(front) > SNAP_COS * d or d < 1e-9 * r:
+        code, d = FACE, abs(front)
+        sign = 1.0 if front >= 0.0 else -1.0
+        nx, ny, nz = sign * fx, sign * fy, sign * fz
     else:
-        ux, uy, uz = tri[k, 1, 0] - tri[k, 0, 0], tri[k, 1, 1] - tri[k, 0, 1], tri[k, 1, 2] - tri[k, 0, 2]
-        wx, wy, wz = tri[k, 2, 0] - tri[k, 0, 0], tri[k, 2, 1] - tri[k, 0, 1], tri[k, 2, 2] - tri[k, 0, 2]
-        fx, fy, fz = uy * wz - uz * wy, uz * wx - ux * wz, ux * wy - uy * wx
-        size = math.sqrt(fx * fx + fy * fy + fz * fz)
-        fx, fy, fz = fx / size, fy / size, fz / size
-    if one_sided and nx * fx + ny * fy + nz * fz < -1e-9 * r:
-        return count
-    if d > 1e-9 * r:
         nx, ny, nz = nx / d, ny / d, nz / d
-    else:
-        nx, ny, nz = fx, fy, fz
     c = cand[count]
     c[WAY], c[GAP], c[FEATURE], c[TRIANGLE], c[STATE] = t * length, d - r, code, number, WAITING
     c[NX], c[NY], c[NZ], c[QX], c[QY], c[QZ] = nx, ny, nz, qx, qy, qz
@@ -155,7 +162,9 @@ def more_room(cand, count):
     if count < cand.shape[0]:
         return cand
     larger = np.empty((2 * cand.shape[0], cand.shape[1]))
-    larger[:count] = cand
+    for i in range(count):
+        for j in range(cand.shape[1]):
+            larger[i, j] = cand[i, j]
     return larger
 
 
@@ -173,15 +182,15 @@ def gather(
     lx, hx = min(x, ex) - wide, max(x, ex) + wide
     ly, hy = min(y, ey) - wide, max(y, ey) + wide
     lz, hz = min(z, ez) - wide, max(z, ez) + wide
-    count = 0
+    count = np.int64(0)
     if kind == HEIGHT:
-        i0, i1 = cell_range(heights, frame, 0, lx, hx)
-        j0, j1 = cell_range(heights, frame, 1, ly, hy)
+        i0, i1 = cell_range(frame[0], frame[2], heights.shape[0], lx, hx)
+        j0, j1 = cell_range(frame[1], frame[2], heights.shape[1], ly, hy)
         k0, k1 = 0, 1
     else:
-        i0, i1 = cell_number(frame, dims, 0, lx), cell_number(frame, dims, 0, hx) + 1
-        j0, j1 = cell_number(frame, dims, 1, ly), cell_number(frame, dims, 1, hy) + 1
-        k0, k1 = cell_number(frame, dims, 2, lz), cell_number(frame, dims, 2, hz) + 1
+        i0, j0, k0 = cell_of(frame, dims, lx, ly, lz)
+        i1, j1, k1 = cell_of(frame, dims, hx, hy, hz)
+        i1, j1, k1 = i1 + 1, j1 + 1, k1 + 1
     one_sided = kind == HEIGHT or frame[4] != 0.0
     for i in range(i0, i1):
         for j in range(j0, j1):
@@ -231,7 +240,7 @@ def push_out(kind, tri, normals, frame, dims, starts, members, clear, state, hei
     if cell == EMPTY or not box_gap(frame, dims, x, y, z) < LOST * frame[3]:
         return no
     d, gx, gy, gz, qx, qy, qz = mesh_distance(
-        tri, normals, frame, dims, starts, members, x, y, z
+        tri, normals, frame, dims, starts, members, clear, x, y, z
     )
     if cell == CUT and d >= 0.0:
         return no

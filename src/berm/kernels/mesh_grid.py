@@ -18,6 +18,7 @@ from berm.kernels.jit import jit
 
 EMPTY, SOLID, CUT = 0, 1, 2
 FACE = 0
+SQRT3 = math.sqrt(3.0)
 
 
 @jit
@@ -33,7 +34,8 @@ def closest_point(tri, k, x, y, z):
     d1, d2 = ux * px + uy * py + uz * pz, wx * px + wy * py + wz * pz
     if d1 <= 0.0 and d2 <= 0.0:
         return ax, ay, az, 4
-    uu, uw, ww = ux * ux + uy * uy + uz * uz, ux * wx + uy * wy + uz * wz, wx * wx + wy * wy + wz * wz
+    uu, ww = ux * ux + uy * uy + uz * uz, wx * wx + wy * wy + wz * wz
+    uw = ux * wx + uy * wy + uz * wz
     d3, d4 = d1 - uu, d2 - uw
     if d3 >= 0.0 and d4 <= d3:
         return ax + ux, ay + uy, az + uz, 5
@@ -60,18 +62,32 @@ def closest_point(tri, k, x, y, z):
 
 
 @jit
-def cell_number(frame, dims, axis, value):
-    """Number of the cell that holds a coordinate, clamped to the grid (and so safe for inf)."""
-    c = (value - frame[axis]) / frame[3]
-    return int(min(max(c, 0.0), dims[axis] - 1.0))
+def cell_of(frame, dims, x, y, z):
+    """Numbers (i, j, k) of the cell that holds a point, clamped to the grid (so safe for inf)."""
+    i = np.int64(min(max((x - frame[0]) / frame[3], 0.0), dims[0] - 1.0))
+    j = np.int64(min(max((y - frame[1]) / frame[3], 0.0), dims[1] - 1.0))
+    k = np.int64(min(max((z - frame[2]) / frame[3], 0.0), dims[2] - 1.0))
+    return i, j, k
+
+
+@jit
+def least3(a, b, c):
+    """Least of three."""
+    return min(a, min(b, c))
+
+
+@jit
+def most3(a, b, c):
+    """Largest of three."""
+    return max(a, max(b, c))
 
 
 @jit
 def box_gap(frame, dims, x, y, z):
     """Distance (m) of a point to the box of the grid, 0 inside."""
-    dx = max(frame[0] - x, x - frame[0] - dims[0] * frame[3], 0.0)
-    dy = max(frame[1] - y, y - frame[1] - dims[1] * frame[3], 0.0)
-    dz = max(frame[2] - z, z - frame[2] - dims[2] * frame[3], 0.0)
+    dx = most3(frame[0] - x, x - frame[0] - dims[0] * frame[3], 0.0)
+    dy = most3(frame[1] - y, y - frame[1] - dims[1] * frame[3], 0.0)
+    dz = most3(frame[2] - z, z - frame[2] - dims[2] * frame[3], 0.0)
     return math.sqrt(dx * dx + dy * dy + dz * dz)
 
 
@@ -90,12 +106,18 @@ def fill_grid(tri, frame, dims, starts, members, store):
         half = 0.5001 * frame[3]
         reach = half * (abs(nx) + abs(ny) + abs(nz))
         eps = 1e-4 * frame[3]
-        i0 = cell_number(frame, dims, 0, min(a[0], tri[k, 1, 0], tri[k, 2, 0]) - eps)
-        j0 = cell_number(frame, dims, 1, min(a[1], tri[k, 1, 1], tri[k, 2, 1]) - eps)
-        k0 = cell_number(frame, dims, 2, min(a[2], tri[k, 1, 2], tri[k, 2, 2]) - eps)
-        i1 = cell_number(frame, dims, 0, max(a[0], tri[k, 1, 0], tri[k, 2, 0]) + eps)
-        j1 = cell_number(frame, dims, 1, max(a[1], tri[k, 1, 1], tri[k, 2, 1]) + eps)
-        k1 = cell_number(frame, dims, 2, max(a[2], tri[k, 1, 2], tri[k, 2, 2]) + eps)
+        i0, j0, k0 = cell_of(
+            frame, dims,
+            least3(a[0], tri[k, 1, 0], tri[k, 2, 0]) - eps,
+            least3(a[1], tri[k, 1, 1], tri[k, 2, 1]) - eps,
+            least3(a[2], tri[k, 1, 2], tri[k, 2, 2]) - eps,
+        )  # fmt: skip
+        i1, j1, k1 = cell_of(
+            frame, dims,
+            most3(a[0], tri[k, 1, 0], tri[k, 2, 0]) + eps,
+            most3(a[1], tri[k, 1, 1], tri[k, 2, 1]) + eps,
+            most3(a[2], tri[k, 1, 2], tri[k, 2, 2]) + eps,
+        )  # fmt: skip
         for i in range(i0, i1 + 1):
             for j in range(j0, j1 + 1):
                 for m in range(k0, k1 + 1):
@@ -113,17 +135,19 @@ def fill_grid(tri, frame, dims, starts, members, store):
 
 
 @jit
-def nearest_triangle(tri, frame, dims, starts, members, x, y, z):
-    """Nearest triangle, squared distance (m^2), closest point and feature; searches ring by ring."""
-    best, which, feature = np.inf, -1, 0
+def nearest_triangle(tri, frame, dims, starts, members, clear, x, y, z):
+    """Nearest triangle, squared distance (m^2), closest point, feature; ring by ring."""
+    best, which, feature = np.inf, np.int64(-1), 0
     qx, qy, qz = 0.0, 0.0, 0.0
-    ci = math.floor((x - frame[0]) / frame[3])
-    cj = math.floor((y - frame[1]) / frame[3])
-    ck = math.floor((z - frame[2]) / frame[3])
-    ci, cj, ck = int(ci), int(cj), int(ck)
+    ci = np.int64(math.floor((x - frame[0]) / frame[3]))
+    cj = np.int64(math.floor((y - frame[1]) / frame[3]))
+    ck = np.int64(math.floor((z - frame[2]) / frame[3]))
     # The first ring that reaches the grid, and the last one that still does.
-    near = max(-ci, ci - dims[0] + 1, -cj, cj - dims[1] + 1, -ck, ck - dims[2] + 1, 0)
-    far = max(ci, dims[0] - 1 - ci, cj, dims[1] - 1 - cj, ck, dims[2] - 1 - ck)
+    near = most3(max(-ci, ci - dims[0] + 1), max(-cj, cj - dims[1] + 1), max(-ck, ck - dims[2] + 1))
+    near = max(near, 0)
+    if near == 0:  # rings within the cell's clearance are empty
+        near = int(clear[(ci * dims[1] + cj) * dims[2] + ck] / (SQRT3 * frame[3]))
+    far = most3(max(ci, dims[0] - 1 - ci), max(cj, dims[1] - 1 - cj), max(ck, dims[2] - 1 - ck))
     for ring in range(near, far + 1):
         if ring > 0 and best <= ((ring - 1) * frame[3]) ** 2:
             break
@@ -136,7 +160,7 @@ def nearest_triangle(tri, frame, dims, starts, members, x, y, z):
                         continue
                     c = (i * dims[1] + j) * dims[2] + m
                     for p in range(starts[c], starts[c + 1]):
-                        k = members[p]
+                        k = np.int64(members[p])
                         sx, sy, sz, code = closest_point(tri, k, x, y, z)
                         d2 = (x - sx) ** 2 + (y - sy) ** 2 + (z - sz) ** 2
                         if d2 < best or (d2 == best and k < which):
@@ -146,9 +170,9 @@ def nearest_triangle(tri, frame, dims, starts, members, x, y, z):
 
 
 @jit
-def mesh_distance(tri, normals, frame, dims, starts, members, x, y, z):
+def mesh_distance(tri, normals, frame, dims, starts, members, clear, x, y, z):
     """Signed distance (m), gradient and closest point; the sign is + everywhere for a sheet."""
-    k, d2, qx, qy, qz, code = nearest_triangle(tri, frame, dims, starts, members, x, y, z)
+    k, d2, qx, qy, qz, code = nearest_triangle(tri, frame, dims, starts, members, clear, x, y, z)
     n = normals[k, code]
     d = math.sqrt(d2)
     dx, dy, dz = x - qx, y - qy, z - qz
@@ -161,12 +185,13 @@ def mesh_distance(tri, normals, frame, dims, starts, members, x, y, z):
 
 
 @jit
-def mesh_distance_many(tri, normals, frame, dims, starts, members, points, out):
+def mesh_distance_many(tri, normals, frame, dims, starts, members, clear, points, out):
     """Fill out (k, 4) with distance (m) and gradient at points (k, 3)."""
     for i in range(points.shape[0]):
         d, gx, gy, gz, _, _, _ = mesh_distance(
-            tri, normals, frame, dims, starts, members, points[i, 0], points[i, 1], points[i, 2]
-        )
+            tri, normals, frame, dims, starts, members, clear,
+            points[i, 0], points[i, 1], points[i, 2],
+        )  # fmt: skip
         out[i, 0], out[i, 1], out[i, 2], out[i, 3] = d, gx, gy, gz
 
 
@@ -176,7 +201,6 @@ def mesh_bound(frame, dims, clear, state, x, y, z):
     gap = box_gap(frame, dims, x, y, z)
     if not gap <= 0.0:
         return gap, SOLID if frame[5] != 0.0 else EMPTY
-    c = (
-        cell_number(frame, dims, 0, x) * dims[1] + cell_number(frame, dims, 1, y)
-    ) * dims[2] + cell_number(frame, dims, 2, z)
-    return clear[c], int(state[c])
+    i, j, k = cell_of(frame, dims, x, y, z)
+    c = (i * dims[1] + j) * dims[2] + k
+    return np.float64(clear[c]), np.int64(state[c])

@@ -67,9 +67,9 @@ def _prepare_slab(
     w_imp, body_mat, par, iterations,
 ):  # fmt: skip
     """Per contact: root factor of (28) and whether it is active in this step."""
-    known = -1.0
+    memo = np.zeros(2, x.dtype)  # last inverse mass and its factor: mostly all are equal
+    memo[0] = -1.0
     known_pair = -1
-    factor = 0.0
     one = splat(par[GX] - par[GX] + np.float32(1.0))
     zero = splat(par[GX] - par[GX])
     for q in range(slab[s] // 8, (slab[s + 1] + 7) // 8):
@@ -86,16 +86,18 @@ def _prepare_slab(
             limit = ri + rj
             hit = (fma(nx, nx, fma(ny, ny, nz * nz)) <= limit * limit) & (rows != j)
             w = mi + mj
-            if nmat == 1 and bits(w == splat(imp[0] - imp[0] + known)) == ALL_LANES:
-                store(imp, 24 * slot, splat(imp[0] - imp[0] + factor))
+            if nmat == 1 and bits(w == splat(memo[0])) == ALL_LANES:
+                store(imp, 24 * slot, splat(memo[1]))
             else:
                 for m in range(8):
                     pair = mat[lane(rows, m)] * nmat + mat[lane(j, m)]
-                    if lane(w, m) != known or pair != known_pair:
-                        known = lane(w, m)
+                    if lane(w, m) != memo[0] or pair != known_pair:
+                        memo[0] = lane(w, m)
                         known_pair = pair
-                        factor = root_factor(table[T_K, pair], table[T_C, pair], known, iterations)
-                    imp[24 * slot + m] = factor
+                        memo[1] = root_factor(
+                            table[T_K, pair], table[T_C, pair], memo[0], iterations
+                        )
+                    imp[24 * slot + m] = memo[1]
             store(imp, 24 * slot + 8, select(hit, one, zero))
     for b in range(w_count[s]):
         i = w_rows[s, b]
@@ -119,7 +121,7 @@ def wall_gap(s, b, i, w_plane, x, u, par):
 @inline
 def correct(gap, approach, sx, sy, sz, slide, factor, k, c, mu_s, mu_k, glue, zero, one, flags):
     """Normal correction and friction share of eight contacts: (23), (33), (36)."""
-    stiff = vmax(k + c, one * splat(lane(one, 0) * np.float32(1e-30)))
+    stiff = k + c
     normal = zero - factor * (k * gap + c * approach) / stiff
     cap_s = mu_s * vabs(normal)
     cap_k = mu_k * vabs(normal)

@@ -67,10 +67,11 @@ def respond(
     far; glue: cap of the adhesive impulse (34)-(35); d: last change of p, for acceleration.
     """
     approach = fma(rx, nx, fma(ry, ny, rz * nz))  # C_d, (17)
-    touching = gap <= zero
+    normal = fma(px, nx, fma(py, ny, pz * nz))
+    # in contact where the prediction (2), without the remembered impulse, overlaps
+    touching = gap <= mass * vmax(normal, zero)
     damp = select(touching, c, zero)
     stiff = k + damp
-    normal = fma(px, nx, fma(py, ny, pz * nz))
     # implicit spring-damper (19): L = -(K C_s + C C_d) at the end of the substep
     fresh = normal - (normal + fma(k, gap, damp * approach)) / fma(stiff, mass, one)
     tx = fma(zero - normal, nx, px)
@@ -343,7 +344,7 @@ def _update_slab(s, slab, x, v, u, warm, par, flags, reach, base, acc, stats):
         ux = h * v[i, 0] + par[GX] + w * acc[a, 0]
         uy = h * v[i, 1] + par[GY] + w * acc[a, 1]
         uz = h * v[i, 2] + par[GZ] + w * acc[a, 2]
-        split = w * par[RELAX] * max(acc[a, 3], np.float32(1.0))
+        split = w * max(par[RELAX] * acc[a, 3], np.float32(1.0))
         if flags & LAST:
             if ux * ux + uy * uy + uz * uz < par[SLEEP]:
                 ux = ux - ux
@@ -384,7 +385,7 @@ def _predict_slab(s, slab, v, warm, u, par):
         u[i, 0] = h * v[i, 0] + par[GX] + w * warm[i, 0]
         u[i, 1] = h * v[i, 1] + par[GY] + w * warm[i, 1]
         u[i, 2] = h * v[i, 2] + par[GZ] + w * warm[i, 2]
-        u[i, 3] = w * par[RELAX] * max(warm[i, 3], np.float32(1.0))
+        u[i, 3] = w * max(par[RELAX] * warm[i, 3], np.float32(1.0))
 
 
 @pjit
@@ -470,7 +471,7 @@ def _recount_slab(s, slab, v, u, warm, par, reach, base, acc):
     shift = base[s] - reach[s, 0]
     for i in range(slab[s], slab[s + 1]):
         warm[i, 3] = acc[shift + i, 3]
-        u[i, 3] = v[i, 3] * par[RELAX] * max(warm[i, 3], np.float32(1.0))
+        u[i, 3] = v[i, 3] * max(par[RELAX] * warm[i, 3], np.float32(1.0))
 
 
 @pjit

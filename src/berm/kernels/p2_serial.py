@@ -31,27 +31,27 @@ from berm.kernels.p2_mass import (
 
 @jit
 def _pair(i, j, slot, m, imp, x, u, pair, table, flags, retest, count, stats):
-    far2 = 0.0
-    normal_ = np.empty(3)
-    rel = np.empty(3)
-    for c in range(3):
-        rel[c] = u[i, c] - u[j, c]
-        normal_[c] = x[i, c] - x[j, c] + rel[c]
-        far2 += normal_[c] ** 2
-    far = np.sqrt(far2)
+    rx = u[i, 0] - u[j, 0]
+    ry = u[i, 1] - u[j, 1]
+    rz = u[i, 2] - u[j, 2]
+    nx = x[i, 0] - x[j, 0] + rx
+    ny = x[i, 1] - x[j, 1] + ry
+    nz = x[i, 2] - x[j, 2] + rz
+    far = np.sqrt(nx * nx + ny * ny + nz * nz)
     gap = far - x[i, 3] - x[j, 3]
     if (gap > 0.0) if retest else (imp[24 * slot + 8 + m] == 0.0):
         return
     if far > 1e-20:
-        for c in range(3):
-            normal_[c] /= far
+        nx /= far
+        ny /= far
+        nz /= far
     else:
-        normal_[2] = 1.0
+        nz += 1.0
     w = u[i, 3] + u[j, 3]
-    approach = rel[0] * normal_[0] + rel[1] * normal_[1] + rel[2] * normal_[2]
+    approach = rx * nx + ry * ny + rz * nz
     k = table[T_K, pair]
-    c_ = table[T_C, pair]
-    normal = -imp[24 * slot + m] * (k * gap + c_ * approach) / max(k + c_, 1e-30)
+    c = table[T_C, pair]
+    normal = -imp[24 * slot + m] * (k * gap + c * approach) / (k + c)
     cap_s = table[T_MU_S, pair] * abs(normal)
     cap_k = table[T_MU_K, pair] * abs(normal)
     if flags & ADHESIVE:
@@ -61,17 +61,21 @@ def _pair(i, j, slot, m, imp, x, u, pair, table, flags, retest, count, stats):
         normal -= min(max(approach + normal, 0.0), glue)
         cap_s += glue
         cap_k += glue
-    slide = 0.0
-    for c in range(3):
-        slide += (rel[c] - approach * normal_[c]) ** 2
-    slide = np.sqrt(slide)
+    sx = rx - approach * nx
+    sy = ry - approach * ny
+    sz = rz - approach * nz
+    slide = np.sqrt(sx * sx + sy * sy + sz * sz)
     share = 1.0
     if slide > cap_s:
         share = min(cap_k / slide, 1.0)
-    for c in range(3):
-        push = normal * normal_[c] - share * (rel[c] - approach * normal_[c])
-        u[i, c] += u[i, 3] / w * push
-        u[j, c] -= u[j, 3] / w * push
+    mine = u[i, 3] / w
+    other = u[j, 3] / w
+    u[i, 0] += mine * (normal * nx - share * sx)
+    u[i, 1] += mine * (normal * ny - share * sy)
+    u[i, 2] += mine * (normal * nz - share * sz)
+    u[j, 0] -= other * (normal * nx - share * sx)
+    u[j, 1] -= other * (normal * ny - share * sy)
+    u[j, 2] -= other * (normal * nz - share * sz)
     if count:
         stats[0, 0] += max(-gap, 0.0)
         stats[0, 1] = max(stats[0, 1], -gap)

@@ -11,6 +11,8 @@ import math
 import numpy as np
 
 from berm.kernels.distance import (
+    BORE,
+    TUBE,
     box_bound,
     count_features,
     feature,
@@ -40,7 +42,8 @@ SAME_PLANE = 0.005
 BEND = 0.25
 PROJECTIONS = 4
 
-MATCH_COS = math.cos(math.radians(25.0))
+# Normals of unit length that differ by less than this squared are within 25 degrees.
+MATCH = 2.0 - 2.0 * math.cos(math.radians(25.0))
 
 
 @jit
@@ -124,23 +127,17 @@ def emit(
     sx = pose[12] + pose[16] * uz - pose[17] * uy
     sy = pose[13] + pose[17] * ux - pose[15] * uz
     sz = pose[14] + pose[15] * uy - pose[16] * ux
-    ns = nx * sx + ny * sy + nz * sz
-    offset = (
-        nx * (pose[0] + f * pose[12] + ux)
-        + ny * (pose[1] + f * pose[13] + uy)
-        + nz * (pose[2] + f * pose[14] + uz)
-        - f * ns
-    )
+    ux, uy, uz = ux + pose[0] + f * pose[12], uy + pose[1] + f * pose[13], uz + pose[2] + f * pose[14]
+    offset = nx * (ux - f * sx) + ny * (uy - f * sy) + nz * (uz - f * sz)
     cap = rows.shape[1]
     j = first[row]
     while j >= 0:
         k = j - s * cap
-        if body[s, k] == b:
-            p = plane[s, k]
-            alike = nx * p[0] + ny * p[1] + nz * p[2] > SAME_COS
-            start = abs(p[3] - offset)
-            end = abs(p[3] + p[0] * p[4] + p[1] * p[5] + p[2] * p[6] - offset - ns)
-            if alike and max(start, end) < SAME_PLANE * r:
+        p = plane[s, k]
+        if body[s, k] == b and nx * p[0] + ny * p[1] + nz * p[2] > SAME_COS:
+            # The same surface again: the new point lies on the known plane.
+            apart = p[0] * (ux - f * p[4]) + p[1] * (uy - f * p[5]) + p[2] * (uz - f * p[6]) - p[3]
+            if abs(apart) < SAME_PLANE * r:
                 return
         j = follow[s, k]
     k = count[s]
@@ -194,16 +191,17 @@ def grain_contacts(
         t = 0.0
         mx, my, mz = 0.0, 0.0, 0.0
         ox, oy, oz = 0.0, 0.0, 0.0
+        face = k
         for end in range(2 if is_concave(kind, prm, k) else 1):
             t, gap, x, y, z, gx, gy, gz = trace(
-                kind, prm, k, pose, fa, ax, ay, az, bx, by, bz, r, skin, length, t
+                kind, prm, face, pose, fa, ax, ay, az, bx, by, bz, r, skin, length, t
             )
             if not gap <= skin:
                 break
             d = gap + r
             qx, qy, qz = x - d * gx, y - d * gy, z - d * gz
             if end == 1:
-                # Beyond a thin wall the nearest face looks the other way: do not pull grains over.
+                # The end plane must hold where the grain is met, and must not be the same again.
                 over = (ox - qx) * gx + (oy - qy) * gy + (oz - qz) * gz - r < -skin
                 if over or gx * mx + gy * my + gz * mz > BEND_COS:
                     break
@@ -216,6 +214,10 @@ def grain_contacts(
             if t >= 1.0:
                 break
             t = 1.0
+            if kind == TUBE:  # only the bore is concave, and beyond it lies the outer face
+                face = BORE
+                if gx * x + gy * y >= 0.0:
+                    break
 
 
 @jit
@@ -230,7 +232,8 @@ def shape_slab(
             row = int(leg[0])
             grain_contacts(
                 s, row, b, kind, prm, pose, leg[1], leg[2], leg[3], leg[4], leg[5], leg[6], leg[7],
-                np.float64(x[row, 3]), skin, rows, body, plane, impulse, total, count, first, follow,
+                np.float64(x[row, 3]), skin,
+                rows, body, plane, impulse, total, count, first, follow,
             )  # fmt: skip
         return
     begin, end = slab_start[s], slab_start[s + 1]
@@ -335,14 +338,15 @@ def find_legs(
     """Find the bent ways of all slabs."""
     for s in prange(count.shape[0]):
         legs_slab(
-            np.int64(s), x, v, dt, gravity, rows, plane, count, first, follow, again, legs, leg_count
-        )
+            np.int64(s), x, v, dt, gravity, rows, plane, count, first, follow, again,
+            legs, leg_count,
+        )  # fmt: skip
 
 
 @jit
-def normals_cos(a, b):
-    """Cosine between the normals of two planes."""
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+def mismatch(a, b):
+    """Squared difference of two planes' normals; unlike a cosine, exact where they are equal."""
+    return (a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2
 
 
 @jit
@@ -355,23 +359,20 @@ def match_slab(
     Old arrays are flat over slabs. A grain's old chain is read by its own new contacts only, so
     slabs do not race. Who finds the better match keeps it, the other looks on (stable matching).
     """
-    cap = rows.shape[1]
     for k in range(count[s]):
         mine = k
         while mine >= 0:
             row = np.int64(rows[s, mine])
             if use_old_row:
                 row = old_row[row]
-            best, best_cos, loser = -1, MATCH_COS, -1
+            best, least, loser = -1, MATCH, -1
             j = old_first[row] if 0 <= row < old_first.shape[0] else -1
             while j >= 0:
                 if old_body[j] == body[s, mine]:
-                    c = normals_cos(plane[s, mine], old_plane[j])
+                    c = mismatch(plane[s, mine], old_plane[j])
                     owner = old_claim[j]
-                    if c > best_cos and (
-                        owner < 0 or c > normals_cos(plane[s, owner], old_plane[j])
-                    ):
-                        best, best_cos, loser = j, c, owner
+                    if c < least and (owner < 0 or c < mismatch(plane[s, owner], old_plane[j])):
+                        best, least, loser = j, c, owner
                 j = old_follow[j]
             if best >= 0:
                 old_claim[best] = mine

@@ -45,7 +45,7 @@ class History:
         for name, column in self._columns.items():
             column.append(float(row.get(name, float("nan"))))
 
-    def close(self) -> None:
+    def close(self, error: str = "") -> None:
         """Do nothing: everything is in memory."""
 
     def __len__(self) -> int:

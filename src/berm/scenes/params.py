@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from berm.core.materials import Material, material
 from berm.solvers.p2 import P2
+from berm.world.world import World
 
 
 class SceneParams(BaseModel):
@@ -26,15 +27,27 @@ class SceneParams(BaseModel):
     substeps: int | None = Field(
         None, ge=1, le=10_000, description="substeps a step; none: the solver's default"
     )
+    sleep: float = Field(
+        0.0,
+        ge=0.0,
+        le=0.1,
+        description="a grain that moves less than this in a step stays where it is (m); 0: off",
+    )
     dt: float = Field(1.0 / 60.0, gt=0.0, le=0.1, description="step (s)")
     precision: Literal["float32", "float64"] = Field(
         "float32", description="float32: fast; float64: for comparisons with closed forms"
     )
     seed: int = Field(0, ge=0, description="seed of everything random")
 
+    def make_world(self) -> World:
+        """Return an empty world with this solver, step, precision and seed."""
+        return World(
+            dt=self.dt, solver=self.make_solver(), seed=self.seed, precision=self.precision
+        )
+
     def make_solver(self) -> P2:
         """Return a new solver with these options."""
-        changes: dict[str, Any] = {}
+        changes: dict[str, Any] = {"sleep": self.sleep}
         if self.iterations is not None:
             changes["iterations"] = self.iterations
         if self.substeps is not None:

@@ -197,7 +197,12 @@ class P2:
         return par
 
     def _table(self, world: WorldView, h: float) -> Array:
-        """Contact parameters of every pair of materials, scaled to impulses of a substep (34)."""
+        """Contact parameters of every pair of materials, scaled to impulses of a substep (34).
+
+        **Deviation**: the published form caps adhesion in every iteration; each gets its share,
+        so that all iterations together pull with F_a, not with n F_a.
+        """
+        share = 1.0 if self.averaging == "mass" else 1.0 / self.iterations
         count = len(world.materials)
         table = np.zeros((5, max(count * count, 1)), self.real)
         for a, first in enumerate(world.materials):
@@ -208,7 +213,7 @@ class P2:
                     h * law.damping,
                     law.friction_static,
                     law.friction_kinetic,
-                    h * h * law.adhesion,
+                    h * h * law.adhesion * share,
                 )
         return table
 

@@ -147,6 +147,7 @@ def _pack_mesh(shape: Mesh, prm: Array) -> Packed:
     cut = (np.diff(starts) > 0).reshape(dims)
     # Cells' points are up to half a diagonal from their centres, on both sides.
     clear = np.maximum(ndimage.distance_transform_edt(~cut) - np.sqrt(3.0), 0.0) * cell
+    clear = clear.reshape(-1).astype(np.float32)
     state = np.where(cut, kg.CUT, kg.EMPTY).astype(np.int8)
     if solid:  # all cells of a part that no triangle cuts lie on the same side
         part, parts = ndimage.label(~cut)
@@ -154,11 +155,11 @@ def _pack_mesh(shape: Mesh, prm: Array) -> Packed:
         sample = sample[part.reshape(-1)[sample] > 0]
         centres = origin + cell * (np.array(np.unravel_index(sample, dims)).T + 0.5)
         out = np.empty((parts, 4))
-        kg.mesh_distance_many(tri, normals, frame, dims, starts, members, centres, out)
+        kg.mesh_distance_many(tri, normals, frame, dims, starts, members, clear, centres, out)
         inner = np.concatenate([[False], out[:, 0] < 0.0])[part]
         state[inner] = kg.SOLID
     mesh = (
-        tri, normals, frame, dims, starts, members, clear.reshape(-1).astype(np.float32),
+        tri, normals, frame, dims, starts, members, clear,
         state.reshape(-1), np.zeros((0, 0)),
     )  # fmt: skip
     return Packed(shape, kd.MESH, prm, mesh)
@@ -198,7 +199,7 @@ def signed_distance(shape: Shape, points: ArrayLike) -> tuple[Array, Array]:
     packed = pack(shape)
     out = np.empty((len(where), 4))
     if packed.kind == kd.MESH:
-        kg.mesh_distance_many(*packed.mesh[:6], where, out)
+        kg.mesh_distance_many(*packed.mesh[:7], where, out)
     elif packed.kind == kd.HEIGHT:
         kh.height_distance_many(packed.mesh[8], packed.mesh[2], where, out)
     else:
@@ -341,7 +342,7 @@ class Walls:
         )  # fmt: skip
 
     def reduce_forces(self, bodies: Sequence[BodyLike], x: Array) -> None:
-        """Set each body's force (N) and torque about its origin (N m) from `total`, in slab order."""
+        """Set each body's force (N) and torque (N m about its origin) from `total`, in slab order."""
         out = np.zeros((len(bodies), 6))
         if bodies and self.contacts:
             used = np.arange(self.rows.shape[1]) < self.count[:, None]

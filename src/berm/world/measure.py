@@ -189,7 +189,7 @@ class FlowMeter:
         self.number.append((self.number[-1] if self.number else 0.0) + count)
         self.mass.append((self.mass[-1] if self.mass else 0.0) + mass)
 
-    def close(self) -> None:
+    def close(self, error: str = "") -> None:
         """Do nothing: the series stay."""
 
     def rate(self, low: float = 0.1, high: float = 0.9) -> tuple[float, float]:

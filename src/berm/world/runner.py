@@ -33,6 +33,7 @@ def run(
         bar = Bar(world.time + steps * world.dt)
         show = bar
     report = world.report
+    trouble = ""
     try:
         for keeper in keepers:
             keeper.start(world)
@@ -42,9 +43,12 @@ def run(
                 keeper.record(world, report)
             if show is not None:
                 show(world, report)
+    except BaseException as error:
+        trouble = str(error) or type(error).__name__
+        raise
     finally:
         for keeper in keepers:
-            keeper.close()
+            keeper.close(error=trouble)
         if bar is not None:
             bar.close()
     return report

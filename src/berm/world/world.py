@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -15,8 +16,8 @@ from berm.core.grains import Grains
 from berm.core.materials import Material, material
 from berm.core.motion import Motion
 from berm.core.report import StepReport
+from berm.solvers import p2 as _p2  # noqa: F401  (registers itself)
 from berm.solvers.base import SOLVERS, Solver
-from berm.solvers.p2 import P2
 from berm.world.emitters import Emitter, Sink
 
 Array = npt.NDArray[Any]
@@ -201,6 +202,7 @@ class World:
             "mass_added": self.mass_added,
             "mass_removed": self.mass_removed,
             "rng": self.rng.bit_generator.state,
+            "materials": [dataclasses.asdict(m) for m in self.materials],
             "grains": {name: getattr(g, name)[: g.n].copy() for name in g.FIELDS}
             | {"next_tag": g.next_tag, "changed": g.changed},
             "emitters": [emitter.state() for emitter in self.emitters],
@@ -209,8 +211,9 @@ class World:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Put back a state of the same scene (same bodies, materials, emitters and solver)."""
+        """Put back a state of the same scene (same bodies, emitters, sinks and solver)."""
         g, saved = self.grains, state["grains"]
+        self.materials = [Material(**values) for values in state["materials"]]
         if len(state["emitters"]) != len(self.emitters) or len(state["sinks"]) != len(self.sinks):
             raise InputError("checkpoint", "another scene", "a checkpoint of this scene")
         if np.asarray(saved["x"]).dtype != g.dtype:
@@ -242,5 +245,3 @@ class World:
             f"solver {self.solver.name})"
         )
 
-
-__all__ = ["P2", "World"]

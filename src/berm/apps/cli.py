@@ -1,0 +1,189 @@
+"""The command line. Each command imports what it needs, so that `berm --help` is quick."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(
+    name="berm",
+    help="berm: an open granular-matter and earthmoving simulator.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+)
+
+EXIT_CODES = "Exit codes: 0 ok, 1 check failed, 2 bad input, 3 simulation error, 130 interrupted."
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        import berm
+
+        typer.echo(f"berm {berm.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    debug: Annotated[bool, typer.Option(help="Show tracebacks of errors.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """berm: an open granular-matter and earthmoving simulator."""
+    from berm.apps import console
+
+    console.settings["debug"] = debug
+
+
+@app.command(epilog=EXIT_CODES)
+def run(
+    scene: Annotated[str, typer.Argument(help="Name of a scene, or a .yaml or .toml file.")],
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="Parameter of the scene."),
+    ] = None,
+    solver: Annotated[str | None, typer.Option(help="Solver, e.g. p2, published, serial.")] = None,
+    solver_option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="Option of the solver, e.g. substeps=20."),
+    ] = None,
+    seconds: Annotated[float | None, typer.Option(help="Simulated time, s.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder of the results [berm-out/SCENE].")
+    ] = None,
+    record_every: Annotated[
+        float | None, typer.Option(help="Simulated time between frames, s; 0: every step [1/30].")
+    ] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads; the result is the same.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of everything random.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from OUT's checkpoint.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace an unfinished run in OUT.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    pictures: Annotated[bool, typer.Option(help="Draw the side view and the plot.")] = True,
+) -> None:
+    """Run a scene; write recording, checkpoint, pictures and summary; check the outcome.
+
+    Ctrl-C leaves a whole recording and a checkpoint; --resume goes on from it, bit for bit.
+    """
+    from berm.apps.job import Request, pairs
+    from berm.apps.run import run as go
+
+    request = Request(
+        target=scene,
+        parameters=pairs(parameter or [], "-p"),
+        solver=solver,
+        solver_options=pairs(solver_option or [], "--solver-option"),
+        seconds=seconds,
+        out=out,
+        record_every=record_every,
+        threads=threads,
+        seed=seed,
+        resume=resume,
+        overwrite=overwrite,
+        quiet=quiet,
+        pictures=pictures,
+    )
+    raise typer.Exit(go(request))
+
+
+@app.command()
+def scenes(
+    name: Annotated[str | None, typer.Argument(help="One scene: its parameters.")] = None,
+) -> None:
+    """List the scenes, or the parameters of one."""
+    from berm.apps.listing import scenes as show
+
+    show(name)
+
+
+@app.command(epilog=EXIT_CODES)
+def figures(
+    paper: Annotated[str, typer.Argument(help="Paper, e.g. holz2014.")],
+    only: Annotated[str | None, typer.Option(help="Figures, e.g. 2,3.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller worlds, fewer seeds.")] = False,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder.")] = Path("berm-figures"),
+) -> None:
+    """Reproduce a paper's figures: picture, data, claim and verdict, the misses included."""
+    from berm.apps.figures import run_figures
+
+    wanted: Any = [part.strip() for part in only.split(",") if part.strip()] if only else None
+    raise typer.Exit(run_figures(paper, only=wanted, quick=quick, out=out))
+
+
+@app.command()
+def bench(
+    grains: Annotated[str, typer.Option(help="Numbers of grains.")] = "2000,20000,100000",
+    threads: Annotated[str | None, typer.Option(help="Numbers of threads [1 and all].")] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Repeats; the median counts.")] = 5,
+    twin: Annotated[bool, typer.Option(help="Compare with the C++ twin, where it builds.")] = True,
+    peers: Annotated[bool, typer.Option("--peers", help="Run LAMMPS and the other peers.")] = False,
+    cold: Annotated[bool, typer.Option(help="Time a first start, with an empty cache.")] = True,
+    out: Annotated[Path, typer.Option("--out", "-o", help="CSV file.")] = Path("berm-bench.csv"),
+) -> None:
+    """Measure what a step costs on this machine; print a table and write it as CSV."""
+    from berm.apps.bench import bench as measure
+
+    measure(
+        _numbers(grains, "--grains"), _numbers(threads or "", "--threads"), repeats, twin, peers,
+        cold, out,
+    )  # fmt: skip
+
+
+@app.command()
+def info() -> None:
+    """Print versions, threads, kernel cache and machine."""
+    from berm.apps.info import show
+
+    show()
+
+
+@app.command("check-file")
+def check_file(file: Annotated[Path, typer.Argument(help="A .yaml or .toml scene file.")]) -> None:
+    """Check a scene file without running it."""
+    from berm.apps.listing import check_file as check
+
+    check(file)
+
+
+@app.command()
+def schema(
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="File [print it].")] = None,
+) -> None:
+    """Print or write the JSON schema of scene files, for editors."""
+    from berm.apps.listing import schema as show
+
+    show(out)
+
+
+def _numbers(text: str, option: str) -> list[int]:
+    from berm.core.errors import InputError
+
+    try:
+        return [int(float(part.replace("_", ""))) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise InputError(option, text, "whole numbers with commas between them") from None
+
+
+def main() -> None:
+    """Run the command line: errors become one line and an exit code."""
+    from berm.apps.console import Exit, reporting
+
+    try:
+        with reporting():
+            app()
+    except Exit as stop:
+        sys.exit(stop.code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,248 @@
+"""From what was typed to a job: which world to build, for how long, and how to check it."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from berm.core.errors import InputError
+
+if TYPE_CHECKING:
+    from berm.core.report import StepReport
+    from berm.scenes.base import Outcome
+    from berm.scenes.history import History
+    from berm.world.world import World
+
+SUFFIXES = (".yaml", ".yml", ".toml")
+RECORDING, CHECKPOINT, SUMMARY = "recording.h5", "checkpoint.npz", "summary.json"
+FRACTION = re.compile(r"\s*([-+.\deE]+)\s*/\s*([-+.\deE]+)\s*")
+
+
+@dataclass
+class Request:
+    """What the user typed after `berm run`."""
+
+    target: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    solver: str | None = None
+    solver_options: dict[str, Any] = field(default_factory=dict)
+    seconds: float | None = None
+    out: Path | None = None
+    record_every: float | None = None
+    threads: int | None = None
+    seed: int | None = None
+    resume: bool = False
+    overwrite: bool = False
+    quiet: bool = False
+    pictures: bool = True
+
+    def is_file(self) -> bool:
+        """Whether the target is a scene file rather than the name of a scene."""
+        return self.target.lower().endswith(SUFFIXES)
+
+    def folder(self) -> Path:
+        """Return where the results go."""
+        name = Path(self.target).stem if self.is_file() else self.target
+        return self.out or Path("berm-out") / name
+
+    def changes(self) -> dict[str, Any]:
+        """Return what differs from the scene's defaults."""
+        given = {
+            "parameters": self.parameters,
+            "solver": self.solver,
+            "solver_options": self.solver_options,
+            "seed": self.seed,
+        }
+        return {key: value for key, value in given.items() if value not in (None, {})}
+
+
+@dataclass
+class Job:
+    """A world to build, how long it runs, and how its outcome is checked."""
+
+    name: str
+    seconds: float
+    full: float  # s that the check needs
+    record_every: float
+    parameters: dict[str, Any]
+    build: Callable[[], World]
+    check: Callable[[World, History], list[Outcome]]
+    observe: Callable[[World, StepReport], Mapping[str, float]] | None
+    params: Any  # what History hands to the check
+    about: dict[str, Any]  # what a checkpoint notes, and --resume reads
+
+
+def pairs(texts: Sequence[str], option: str) -> dict[str, Any]:
+    """Return name=value texts as a map."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if not sign or not name.strip():
+            raise InputError(option, text, "name=value, for example grains=500")
+        found[name.strip().replace("-", "_")] = read_value(value.strip())
+    return found
+
+
+def read_value(text: str) -> Any:
+    """Return a typed value: none, a list, a fraction, a number, or the text itself."""
+    if text.lower() in ("", "none", "null"):
+        return None
+    fraction = FRACTION.fullmatch(text)
+    try:
+        if text[0] in "[{":
+            import yaml
+
+            return yaml.safe_load(text)
+        if fraction:
+            return float(fraction[1]) / float(fraction[2])
+        number = float(text)
+        return int(text) if re.fullmatch(r"[-+]?\d+", text) else number
+    except (ValueError, ZeroDivisionError):
+        return {"true": True, "false": False}.get(text.lower(), text)
+    except Exception as error:  # yaml's own errors
+        raise InputError("value", text, "a list such as [1, 2]", str(error)) from error
+
+
+def make_job(request: Request) -> Job:
+    """Return the job of a new run."""
+    job = _file_job(request) if request.is_file() else _scene_job(request)
+    if request.record_every is not None:
+        job.record_every = request.record_every
+    _check_times(job)
+    if request.solver_options or (request.solver and request.is_file()):
+        job.build = _with_solver(job.build, request)
+    job.about |= {
+        "target": str(Path(request.target).resolve()) if request.is_file() else request.target,
+        "changes": request.changes(),
+        "seconds": job.seconds,
+        "record_every": job.record_every,
+    }
+    return job
+
+
+def resumed_job(request: Request, about: Mapping[str, Any]) -> Job:
+    """Return the job that a checkpoint belongs to; what was typed must not contradict it."""
+    target = str(Path(request.target).resolve()) if request.is_file() else request.target
+    if target != about.get("target"):
+        raise InputError(
+            "--resume", request.target, f"{about.get('target')}, which this run was started with"
+        )
+    stored = dict(about.get("changes", {}))
+    for name, value in request.changes().items():
+        if stored.get(name) != value:
+            raise InputError(
+                f"--resume with other {name.replace('_', ' ')}", value,
+                f"{stored.get(name, 'none')}, as at the start (leave the option out)",
+            )  # fmt: skip
+    again = Request(target=request.target, out=request.out, resume=True)
+    for name, value in stored.items():
+        setattr(again, name, value)
+    given = (request.seconds, request.record_every)
+    seconds, every = float(about["seconds"]), float(about["record_every"])
+    again.seconds, again.record_every = (
+        new if new is not None else old for new, old in zip(given, (seconds, every), strict=True)
+    )
+    job = make_job(again)
+    if job.about.get("sha256") != about.get("sha256"):
+        raise InputError("--resume: the scene file has changed", request.target, "the same file")
+    return job
+
+
+def _check_times(job: Job) -> None:
+    if not (math.isfinite(job.seconds) and 0 < job.seconds <= 1e7):
+        raise InputError("--seconds", job.seconds, "above 0, at most 1e7")
+    if not (math.isfinite(job.record_every) and job.record_every >= 0):
+        raise InputError("--record-every", job.record_every, "0 (every step) or more seconds")
+
+
+def _scene_job(request: Request) -> Job:
+    from berm.scenes.base import make_params, scene
+
+    one = scene(request.target)
+    known = list(one.Params.model_fields)
+    given = dict(request.parameters)
+    for name, value in (("seed", request.seed), ("solver", request.solver)):
+        if value is not None:
+            if name in given and given[name] != value:
+                raise InputError(f"--{name} and -p {name}", [value, given[name]], "one of the two")
+            given[name] = value
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            raise InputError(f"scene {one.name}: unknown parameter", name, ", ".join(known) + hint)
+    params = make_params(one, given)
+    full = float(one.duration(params))
+    return Job(
+        name=one.name,
+        seconds=full if request.seconds is None else float(request.seconds),
+        full=full,
+        record_every=1 / 30,
+        parameters=params.model_dump(),
+        build=lambda: one.build(params),
+        check=one.check,
+        observe=one.observe,
+        params=params,
+        about={"scene": one.name, "parameters": params.model_dump(mode="json")},
+    )
+
+
+def _file_job(request: Request) -> Job:
+    from berm.io.scenefile import load_scene
+    from berm.scenes.base import make_params
+
+    for option, value in (("-p", request.parameters), ("--seed", request.seed)):
+        if value not in (None, {}):
+            raise InputError(
+                f"{option} with a scene file", value, f"nothing: write it in {request.target}"
+            )
+    loaded = load_scene(request.target)
+    one = loaded.scene
+    params = make_params(one, loaded.parameters) if one is not None else None
+    digest = hashlib.sha256(loaded.path.read_bytes()).hexdigest()
+    return Job(
+        name=loaded.name,
+        seconds=float(loaded.seconds if request.seconds is None else request.seconds),
+        full=float(one.duration(params)) if one is not None else 0.0,
+        record_every=loaded.record_every,
+        parameters=loaded.parameters,
+        build=loaded.build,
+        check=loaded.check,
+        observe=one.observe if one is not None else None,
+        params=params,
+        about={"scene": loaded.name, "sha256": digest},
+    )
+
+
+def _with_solver(build: Callable[[], World], request: Request) -> Callable[[], World]:
+    """Return a build that gives the world another solver, or its own with other options."""
+
+    def built() -> World:
+        from berm.solvers.base import SOLVERS
+
+        world = build()
+        kind, options = type(world.solver), world.solver.options()
+        if request.solver is not None and request.is_file():
+            kind, options = SOLVERS.get(request.solver), {}
+        known = list(kind().options())
+        for name in request.solver_options:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, n=1)
+                hint = f" (did you mean {near[0]!r}?)" if near else ""
+                raise InputError("--solver-option", name, ", ".join(known) + hint)
+        try:
+            world.solver = kind(**{**options, **request.solver_options})
+        except TypeError as error:
+            raise InputError(
+                "--solver-option", request.solver_options, "values of the right kind", str(error)
+            ) from error
+        world.solver.prepare(world)
+        return world
+
+    return built

@@ -1,0 +1,146 @@
+"""A rotating drum: the surface stays at the dynamic angle of repose (CASES B10)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from berm.core.motion import Spin
+from berm.core.report import StepReport
+from berm.core.shapes import Box, Cylinder
+from berm.scenes.base import SCENES, Outcome, Scene
+from berm.scenes.history import History
+from berm.scenes.params import GrainParams
+from berm.world.packings import lattice
+from berm.world.world import World
+
+GRAVITY = 9.81  # m/s^2
+LOOSE = 0.55  # packing fraction from which the number of grains is estimated
+LIE = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])  # turns axis z to -y
+
+
+class DrumParams(GrainParams):
+    """Parameters of the drum."""
+
+    friction: float | None = Field(
+        0.4, ge=0.0, le=10.0, description="static friction coefficient; none: the preset's"
+    )
+    drum: float = Field(0.25, gt=0.0, le=10.0, description="radius of the drum (m)")
+    width: float = Field(0.16, gt=0.0, le=10.0, description="length of the drum (m)")
+    radius: float = Field(0.01, gt=0.0, le=1.0, description="mean radius of a grain (m)")
+    spread: float = Field(0.2, ge=0.0, le=0.5, description="radii vary by this share to both sides")
+    filling: float = Field(0.35, gt=0.05, le=0.7, description="share of the drum that is filled")
+    froude: float = Field(
+        0.01, gt=0.0, le=2.0, description="speed: omega^2 R / g (rolling 1e-4 to 1e-2)"
+    )
+    settle: float = Field(0.7, ge=0.1, le=100.0, description="time before the drum turns (s)")
+    turns: float = Field(0.6, gt=0.0, le=100.0, description="turns of the drum")
+
+    @property
+    def omega(self) -> float:
+        """Angular speed, rad/s."""
+        return math.sqrt(self.froude * GRAVITY / self.drum)
+
+
+@SCENES.register("drum")
+class Drum(Scene[DrumParams]):
+    """A drum with a rough mantle and smooth ends turns about its level axis."""
+
+    name: ClassVar[str] = "drum"
+    summary: ClassVar[str] = "grains in a turning drum keep the dynamic angle of repose"
+    seconds: ClassVar[float] = 6.7
+    Params: ClassVar[type[DrumParams]] = DrumParams
+
+    def duration(self, params: DrumParams) -> float:
+        """Settle and turn."""
+        return round(params.settle + params.turns * 2 * math.pi / params.omega, 1)
+
+    def build(self, params: DrumParams) -> World:
+        """Return the drum, partly filled and at rest."""
+        world = params.make_world()
+        law = params.make_material()
+        large = params.radius * (1 + params.spread)
+        world.add_body(
+            # longer than the space between the plates, so that the seam is tight
+            Cylinder(
+                params.drum, params.width + 4 * large, inside=True, open_ends=True,
+                wall=params.drum,
+            ),  # fmt: skip
+            name="mantle",
+            material="rough wall",
+            rotation=LIE,
+            motion=Spin((0.0, 1.0, 0.0), params.omega, start=params.settle),
+        )
+        plate = Box((4 * params.drum, 4 * large, 4 * params.drum))
+        for name, side in (("front", -1.0), ("back", 1.0)):
+            offset = side * (params.width / 2 + 2 * large)
+            world.add_body(
+                plate, name=name, material=law.replace(friction=0.0, adhesion=0.0),
+                position=(0.0, offset, 0.0),
+            )  # fmt: skip
+        volume = params.filling * math.pi * params.drum**2 * params.width
+        count = int(LOOSE * volume / (4 / 3 * math.pi * params.radius**3))
+        half = params.width / 2
+        place, radii = lattice(
+            (-params.drum, -half, -params.drum), (params.drum, half, params.drum),
+            (2 * params.radius - large, large), 0.05, params.seed,
+        )  # fmt: skip
+        inside = np.hypot(place[:, 0], place[:, 2]) < params.drum - large
+        chosen = np.argsort(place[inside, 2], kind="stable")[:count]
+        world.add_grains(place[inside][chosen], radii[inside][chosen], material=law)
+        return world
+
+    def observe(self, world: World, report: StepReport) -> Mapping[str, float]:
+        """Angle of the surface (degrees) and torque on the mantle about the axis (N m)."""
+        return {
+            "angle": surface_angle(world),
+            "torque": float(world.body("mantle").torque[1]),
+        }
+
+    def check(self, world: World, history: History) -> list[Outcome]:
+        """The angle is steady and that of a heap; the torque carries the lifted centre of mass."""
+        params: DrumParams = history.params
+        span = 0.4 * params.turns * 2 * math.pi / params.omega
+        angle, torque = history.last("angle", span), history.last("torque", span)
+        friction = params.make_material().friction_kinetic
+        low = 0.8 * math.degrees(math.atan(friction))
+        angle = angle[np.isfinite(angle)]
+        mean, scatter = (float(angle.mean()), float(angle.std())) if len(angle) else (math.nan,) * 2
+        grains = world.grains
+        lever = float((grains.mass * grains.position[:, 0].astype(float)).sum())
+        needed = abs(lever) * GRAVITY
+        felt = abs(float(torque.mean()))
+        where = grains.position
+        out = int((np.hypot(where[:, 0], where[:, 2]) > params.drum).sum())
+        return [
+            Outcome("dynamic angle of repose", low < mean < 50.0, mean, f"{low:.0f} to 50",
+                    "degrees"),
+            Outcome("scatter of the angle", scatter < 4.0, scatter, "below 4", "degrees"),
+            Outcome("torque on the drum", abs(felt / needed - 1) < 0.15, felt,
+                    f"{needed:.2f} +- 15 % = weight times its lever", "N m"),
+            Outcome("grains outside", out == 0, out, "0"),
+        ]  # fmt: skip
+
+
+def surface_angle(world: World) -> float:
+    """Angle (degrees) of the line through the surface in the middle of the drum."""
+    where = world.grains.position.astype(float)
+    radii = world.grains.radius.astype(float)
+    left, right = where[:, 0].min(), where[:, 0].max()
+    # the middle half: the ends of the surface bend
+    edges = np.linspace(left + 0.25 * (right - left), right - 0.25 * (right - left), 13)
+    cell = np.digitize(where[:, 0], edges) - 1
+    tops = [
+        np.sort((where[:, 2] + radii)[cell == k])[-4:].mean() if (cell == k).sum() >= 4 else np.nan
+        for k in range(12)
+    ]
+    middle = 0.5 * (edges[1:] + edges[:-1])
+    known = np.isfinite(tops)
+    if known.sum() < 3:
+        return math.nan
+    gradient = np.polyfit(middle[known], np.array(tops)[known], 1)[0]
+    return math.degrees(math.atan(abs(gradient)))

@@ -1,0 +1,215 @@
+"""Packings: where grains may start, as positions and radii."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from berm.core.errors import InputError
+from berm.core.materials import Material
+from berm.core.shapes import Box
+from berm.world.emitters import Emitter
+from berm.world.world import World
+
+Array = npt.NDArray[np.float64]
+Radius = float | Sequence[float]
+LARGEST_RATIO = 5.0
+TRIES = 60  # places tried for each grain of a random packing
+DENSEST = 0.35  # share of the box that random placement can fill
+
+
+def _radii(radius: Radius) -> tuple[float, float]:
+    r = np.atleast_1d(np.asarray(radius, float))
+    low, high = float(r[0]), float(r[-1])
+    if r.size > 2 or not (np.isfinite(r).all() and 0 < low <= high):
+        raise InputError("packing: radius", radius, "above 0, or (smallest, largest), m")
+    if high > LARGEST_RATIO * low * (1 + 1e-9):
+        raise InputError("packing: radius", radius, f"largest at most {LARGEST_RATIO:g} smallest")
+    return low, high
+
+
+def _box(low: Sequence[float], high: Sequence[float]) -> tuple[Array, Array]:
+    a, b = np.asarray(low, float), np.asarray(high, float)
+    if a.shape != (3,) or b.shape != (3,) or not (a < b).all() or not np.isfinite([a, b]).all():
+        raise InputError("packing: low, high", (list(low), list(high)), "low below high, (3,) each")
+    return a, b
+
+
+def lattice(
+    low: Sequence[float],
+    high: Sequence[float],
+    radius: Radius,
+    jitter: float = 0.1,
+    seed: int = 0,
+) -> tuple[Array, Array]:
+    """Fill the box from `low` to `high` with a cubic lattice: positions (n, 3), radii (n,).
+
+    Spheres lie wholly in the box and do not overlap: the pitch leaves room for `jitter` (a share
+    of the largest radius, to each side, along each axis). radius: one, or (smallest, largest)
+    drawn evenly.
+    """
+    a, b = _box(low, high)
+    small, large = _radii(radius)
+    if not 0 <= jitter <= 1:
+        raise InputError("lattice: jitter", jitter, "0 to 1, in radii")
+    pitch = 2 * large * (1 + jitter)
+    count = np.floor((b - a) / pitch * (1 + 1e-9)).astype(int)
+    if (count < 1).any():
+        raise InputError("lattice: box", (b - a).tolist(), f"at least {pitch:g} m along each axis")
+    grid = np.meshgrid(*(np.arange(k) for k in count), indexing="ij")
+    cells = np.stack([axis.ravel() for axis in grid], axis=1)
+    step = (b - a) / count  # spread what is left over
+    place = a + (cells + 0.5) * step
+    rng = np.random.default_rng(seed)
+    place = place + rng.uniform(-jitter, jitter, place.shape) * large
+    return place, small + (large - small) * rng.random(len(place))
+
+
+def random_drop(
+    low: Sequence[float],
+    high: Sequence[float],
+    radius: Radius,
+    count: int,
+    seed: int = 0,
+    settle: float = 0.0,
+    material: str | Material = "gravel",
+) -> tuple[Array, Array]:
+    """Place `count` spheres at random in a box without overlap: positions (n, 3), radii (n,).
+
+    Large ones first. settle: seconds to let them fall in that box (open at the top) before their
+    positions are returned; 0: leave them in the air.
+    """
+    a, b = _box(low, high)
+    small, large = _radii(radius)
+    if not count >= 1:
+        raise InputError("random_drop: count", count, "1 or more")
+    rng = np.random.default_rng(seed)
+    radii = np.sort(small + (large - small) * rng.random(count))[::-1]
+    share = float((4 / 3 * np.pi * radii**3).sum() / np.prod(b - a))
+    if share > DENSEST or (b - a < 2 * large).any():
+        most = int(count * DENSEST / share)
+        raise InputError("random_drop: count", count, f"about {most} grains in a box of this size")
+    cells = _Cells(a, b, 2 * large)
+    place = np.empty((count, 3))
+    for k, r in enumerate(radii):
+        for _ in range(TRIES):
+            tries = a + r + rng.random((16, 3)) * (b - a - 2 * r)
+            spot = next((t for t in tries if cells.clear(t, r, place, radii)), None)
+            if spot is not None:
+                break
+        else:
+            raise InputError("random_drop: count", count, f"about {k} grains in a box of this size")
+        place[k] = spot
+        cells.put(place[k], k)
+    if settle > 0:
+        return _settled(place, radii, a, b, settle, material, seed)
+    return place, radii
+
+
+class _Cells:
+    """A hash of grains by cubic cells as wide as the largest grain."""
+
+    def __init__(self, low: Array, high: Array, edge: float) -> None:
+        self.low, self.edge = low, edge
+        self.cells: dict[tuple[int, int, int], list[int]] = {}
+
+    def key(self, point: Array) -> tuple[int, int, int]:
+        i, j, k = np.floor((point - self.low) / self.edge).astype(int).tolist()
+        return i, j, k
+
+    def put(self, point: Array, index: int) -> None:
+        self.cells.setdefault(self.key(point), []).append(index)
+
+    def clear(self, point: Array, radius: float, place: Array, radii: Array) -> bool:
+        i, j, k = self.key(point)
+        near: list[int] = []
+        for a in (i - 1, i, i + 1):
+            for b in (j - 1, j, j + 1):
+                for c in (k - 1, k, k + 1):
+                    near += self.cells.get((a, b, c), ())
+        if not near:
+            return True
+        far2 = ((place[near] - point) ** 2).sum(axis=1)
+        return bool((far2 >= (radii[near] + radius) ** 2).all())
+
+
+def _container(low: Array, high: Array, seed: int) -> World:
+    """An empty box from low to high, open at the top."""
+    world = World(seed=seed)
+    size = high - low
+    world.add_body(
+        Box((float(size[0]), float(size[1]), float(size[2])), inside=True, open_top=True),
+        name="container",
+        material="rough wall",
+        position=0.5 * (low + high),
+    )
+    return world
+
+
+def _in_tag_order(world: World) -> tuple[Array, Array]:
+    order = np.argsort(world.grains.tags)
+    return (
+        world.grains.position[order].astype(float),
+        world.grains.radius[order].astype(float),
+    )
+
+
+def _settled(
+    place: Array, radii: Array, low: Array, high: Array, seconds: float,
+    material: str | Material, seed: int,
+) -> tuple[Array, Array]:  # fmt: skip
+    world = _container(low, high, seed)
+    world.add_grains(place, radii, material=material)
+    world.run(seconds)
+    return _in_tag_order(world)
+
+
+def poured(
+    low: Sequence[float],
+    high: Sequence[float],
+    radius: Radius,
+    count: int,
+    material: str | Material = "gravel",
+    seed: int = 0,
+    settle: float = 1.5,
+    rate: float | None = None,
+) -> tuple[Array, Array]:
+    """Pour `count` grains into a box, let them come to rest: positions (n, 3), radii (n,).
+
+    The box has the walls of low and high and no lid; grains rain over its whole area from just
+    above what has been poured, at `rate` a second (default: as fast as they fall), then `settle`
+    seconds pass. radius: one, or (smallest, largest), at most 1:5.
+    """
+    a, b = _box(low, high)
+    small, large = _radii(radius)
+    size = b - a
+    if (size[:2] < 4 * large).any():
+        raise InputError("poured: box", size.tolist(), f"at least {4 * large:g} m wide")
+    if not count >= 1:
+        raise InputError("poured: count", count, "1 or more")
+    mean_volume = 4 / 3 * np.pi * np.mean(np.linspace(small, large, 101) ** 3)
+    depth = count * mean_volume / (0.5 * size[0] * size[1])  # loose packing
+    fall = 2.0  # m/s, of the rain
+    if rate is None:
+        rate = 0.15 * fall * float(size[0] * size[1]) / mean_volume
+    world = _container(a, b, seed)
+    world.add_emitter(
+        Emitter(
+            rate=rate,
+            position=(*(0.5 * (a + b))[:2], a[2] + depth + 6 * large),
+            region="box",
+            size=(size[0] - 2 * large, size[1] - 2 * large, 8 * large),
+            radius=(small, large),
+            velocity=(0.0, 0.0, -fall),
+            material=material,
+            total=count,
+        )
+    )
+    emitter = world.emitters[0]
+    limit = 4 * count / rate + 10.0
+    while emitter.poured < count and world.time < limit:
+        world.step()
+    world.run(settle)
+    return _in_tag_order(world)

@@ -1,0 +1,49 @@
+"""What all tests share: the --slow flag, threads, one kernel cache, and repeatable examples."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+# Before anything imports the JIT: two threads even on one core, so that thread tests mean something
+os.environ.setdefault("NUMBA_NUM_THREADS", str(max(2, os.cpu_count() or 1)))
+# One cache for this process and for the commands that tests start, whatever else they change
+_cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "berm"
+os.environ.setdefault("BERM_CACHE_DIR", str(_cache))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slow", action="store_true", help="run the slow tests as well")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    try:
+        from hypothesis import settings
+    except ImportError:
+        return
+    # no deadline: the first example compiles; no chance: a failure comes back in the next run
+    settings.register_profile("berm", deadline=None, derandomize=True, print_blob=True)
+    settings.load_profile("berm")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--slow"):
+        return
+    skip = pytest.mark.skip(reason="slow: run with --slow")
+    for item in items:
+        if "slow" in item.keywords:
+            item.add_marker(skip)
+
+
+@pytest.fixture(autouse=True)
+def _same_threads_after() -> Iterator[None]:
+    """Give the next test the number of threads that this one found."""
+    jit = sys.modules.get("berm.kernels.jit")
+    before = jit.get_threads() if jit is not None else None
+    yield
+    if jit is not None:
+        jit.set_threads(before)
