@@ -127,7 +127,10 @@ def compare(case: Case, form: str, threads: int, x: Any, v: Any, repeats: int, b
                 f"an iteration, {stats.pairs} pairs, {stats.searches}/{stats.steps} searches"
             )
         else:
-            line += f"   {min(list_) / min(times['C++ twin']):.2f} x the twin (fastest parts)"
+            limit = times["C++ twin"]
+            middle = statistics.median(list_) / statistics.median(limit)
+            # the fastest part may be one without a search: the median is the whole step
+            line += f"   {min(list_) / min(limit):.2f} (fastest), {middle:.2f} (median) x the twin"
         print(line, flush=True)
     results = {"C++ twin": (twin.state()[0][:, :3], twin.state()[1][:, :3])}
     if other is not None:

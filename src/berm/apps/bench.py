@@ -12,11 +12,18 @@ from pathlib import Path
 from typing import Any
 
 from berm.apps import console, info
-from berm.apps.console import number, say, table
+from berm.apps.console import say, table
 from berm.core.errors import InputError
 
 LARGEST = 20_000_000
 PROBE_STEPS = 30
+STAGES = ("search", "walls", "solve", "forces")
+LEGEND = (
+    "medians of a whole step of 1/60 s with 10 passes over the contacts, search included; "
+    "ns/contact: a contact a pass; x real: simulated over wall time; gain: over 1 thread; B/grain: "
+    "peak memory; to C++: berm's time over that of the same step hand-written in C++; overlap: "
+    "mean, of the diameter"
+)
 
 
 def bench(
@@ -125,8 +132,8 @@ def _memory(grains: int) -> float | None:
 
 def _show(rows: list[dict[str, Any]]) -> None:
     twins = {_key(row): row for row in rows if row["engine"] == "twin"}
-    columns = ["solver", "grains", "threads", "ms/step", "µs/grain", "ns/contact/it", "real time"]
-    columns += ["speed-up", "bytes/grain"] + (["to C++ twin"] if twins else [])
+    columns = ["P2 form", "grains", "thr.", "µs/grain", "ns/contact", "x real", "gain"]
+    columns += ["B/grain"] + (["to C++"] if twins else [])
     shown = table(*columns, right=tuple(columns[1:]))
     single = {_key(row)[:2]: row for row in rows if row["engine"] == "berm" and row["threads"] == 1}
     for row in rows:
@@ -136,13 +143,12 @@ def _show(rows: list[dict[str, Any]]) -> None:
         gain = f"{one['ms_step'] / row['ms_step']:.2f}x" if one and row["threads"] > 1 else ""
         memory = row.get("bytes_grain")
         cells = [
-            f"P2 {row['form']}",
+            row["form"],
             f"{row['grains']:,}",
             str(row["threads"]),
-            number(row["ms_step"]),
             f"{row['us_grain_step']:.3f}",
             f"{row['ns_contact_iteration']:.2f}",
-            f"{row['real_time_factor']:.2f}x",
+            f"{row['real_time_factor']:.2f}",
             gain,
             f"{memory:.0f}" if memory else "-",
         ]
@@ -151,8 +157,7 @@ def _show(rows: list[dict[str, Any]]) -> None:
             cells.append(f"{row['ms_step'] / other['ms_step']:.2f}" if other else "-")
         shown.add_row(*cells)
     console.out.print(shown)
-    say("[dim]median of the repeats; a step is 1/60 s with 10 passes over the contacts, search ")
-    say("included; 'to C++ twin' is berm's time over that of the same step hand-written in C++[/]")
+    say(f"[dim]{LEGEND}[/]")
 
 
 def _key(row: dict[str, Any]) -> tuple[Any, ...]:
@@ -160,20 +165,17 @@ def _key(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _show_stages(rows: list[dict[str, Any]]) -> None:
-    stages = (k for row in rows for k in row if k.startswith("ms_") and "step" not in k)
-    names = list(dict.fromkeys(stages))
-    columns = ["stages, ms a step", "grains", "threads", *(name[3:] for name in names)]
-    columns += ["overlap %", "rest mm/s"]
+    columns = ["ms a step", "grains", "thr.", "all", *STAGES, "overlap"]
     shown = table(*columns, right=tuple(columns[1:]))
     for row in rows:
         if row["engine"] == "berm":
             shown.add_row(
-                f"P2 {row['form']}",
+                row["form"],
                 f"{row['grains']:,}",
                 str(row["threads"]),
-                *(f"{row.get(name, 0.0):.3f}" for name in names),
-                f"{row['overlap_mean_percent']:.3f}",
-                f"{row['rest_speed_mm_s']:.2f}",
+                f"{row['ms_step']:.2f}",
+                *(f"{row.get(f'ms_{name}', 0.0):.2f}" for name in STAGES),
+                f"{row['overlap_mean_percent']:.2f} %",
             )
     console.out.print()
     console.out.print(shown)

@@ -28,7 +28,7 @@ FORMS: dict[str, Callable[[], P2]] = {
     "published": lambda: P2.published(iterations=10),
 }
 TWIN_FORMS = {"default": "conserving", "published": "published"}
-SETTLE_STEPS = 120
+SETTLE_STEPS = 300
 RELAX_STEPS = 60  # of another form, from the settled state
 CHUNK_SECONDS = 0.25  # wall time of one repeat
 
@@ -87,6 +87,7 @@ class Case:
     chunk: int = 1  # steps in a repeat
     seconds: list[float] = field(default_factory=list)  # s a step, one a repeat
     stages: dict[str, list[float]] = field(default_factory=dict)  # s, one a step
+    searches: int = 0  # steps that made a new neighbour list
 
     def run(self) -> None:
         """Take one repeat."""
@@ -125,6 +126,7 @@ class Case:
         }
         if self.engine == "berm":
             out["overlap_mean_percent"] = 100 * report.overlap_mean / (2 * RADIUS)
+            out["steps_with_search"] = self.searches / out["steps_timed"]
             speed = np.linalg.norm(self.world.grains.velocity, axis=1)
             out["rest_speed_mm_s"] = 1e3 * float(np.sqrt(np.mean(speed.astype(float) ** 2)))
             for name, values in self.stages.items():
@@ -137,7 +139,9 @@ def berm_case(world: World, form: str, threads: int) -> Case:
 
     def advance(steps: int) -> None:
         for _ in range(steps):
-            for name, seconds in world.step().timings.items():
+            report = world.step()
+            case.searches += report.rebuilt
+            for name, seconds in report.timings.items():
                 case.stages.setdefault(name, []).append(seconds)
 
     case = Case("berm", form, world.grains.n, threads, advance, world)
@@ -178,9 +182,10 @@ def measure(cases: list[Case], repeats: int, tick: Callable[[], None] = lambda: 
     """Take the repeats of all cases in turn, so that a busy moment hits all alike."""
     for case in cases:
         case.run()  # warms up, and says how many steps fill a repeat
-        case.chunk = int(min(max(CHUNK_SECONDS / case.seconds[0], 4), 200))
+        case.chunk = int(min(max(CHUNK_SECONDS / case.seconds[0], 10), 200))
         case.seconds.clear()
         case.stages.clear()
+        case.searches = 0
     for _ in range(repeats):
         for case in cases:
             case.run()

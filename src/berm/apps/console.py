@@ -65,7 +65,7 @@ def table(*columns: str, title: str = "", right: tuple[str, ...] = ()) -> Table:
     made.title_style = "bold"
     made.header_style = "dim"
     for name in columns:
-        made.add_column(name, justify="right" if name in right else "left")
+        made.add_column(name, justify="right" if name in right else "left", no_wrap=name in right)
     return made
 
 

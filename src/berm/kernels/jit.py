@@ -55,9 +55,26 @@ def jit(function: Callable[..., Any]) -> Any:
     return numba.njit(**_COMMON)(function)
 
 
+def inner(function: Callable[..., Any]) -> Any:
+    """Compile a function that only other kernels call: no Python entry, no cache of its own."""
+    if not JIT_ON:
+        return function
+    return numba.njit(
+        nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True
+    )(function)
+
+
 def inline(function: Callable[..., Any]) -> Any:
     """Compile a small function that LLVM is to inline at every call."""
-    return numba.njit(forceinline=True, **_COMMON)(function)
+    if not JIT_ON:
+        return function
+    return numba.njit(
+        nogil=True,
+        error_model="numpy",
+        forceinline=True,
+        no_cpython_wrapper=True,
+        no_cfunc_wrapper=True,
+    )(function)
 
 
 def pjit(function: Callable[..., Any]) -> Any:

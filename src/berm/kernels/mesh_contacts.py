@@ -37,8 +37,8 @@ SAME_PLANE = 0.005
 SAME_COS = 0.99
 # An edge met within about 4 degrees of its face's normal is met like the face.
 SNAP_COS = 0.9976
-# A way that lies this deep (radii) behind a plane already taken is not where the grain will go.
-UNREAL = 0.5
+# A way this deep (radii) behind a plane already taken is bent away: `find_legs` follows it again.
+UNREAL = 0.25
 # A later plane hides an earlier edge only where it was not already pierced this deep (radii).
 PIERCED = 0.1
 # Beyond this many cells from the grid a grain is lost, and cell numbers would overflow.
@@ -46,39 +46,61 @@ LOST = 1e6
 
 
 @jit
-def sweep_triangle(tri, k, pose, fa, ax, ay, az, bx, by, bz, r, skin, length):
-    """First touch, or closest approach, of a grain on its way from a to b with one triangle.
+def is_covered(kind, tri, corners, fan_starts, fans, heights, frame, pair, k, code, q, d):
+    """Whether a triangle that shares the corner or edge `code` of k is closer to q than that is.
 
-    Return t in [0, 1], the distance d (m), centre and closest point (body frame), and feature.
+    Then the way to that edge leads through the neighbour: a grain cannot touch it as an edge.
     """
-    t, least = 0.0, shortest_step(r, length)
-    best = (0.0, np.inf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, FACE)
-    while True:
-        x, y, z = to_body(
-            pose, fa + t * (1.0 - fa), ax + t * (bx - ax), ay + t * (by - ay), az + t * (bz - az)
-        )
-        qx, qy, qz, code = closest_point(tri, k, x, y, z)
-        d = math.sqrt((x - qx) ** 2 + (y - qy) ** 2 + (z - qz) ** 2)
-        if d < best[1]:
-            best = (t, d, x, y, z, qx, qy, qz, code)
-        gap = d - r
-        if not gap > TOUCH * r or t >= 1.0 or gap - skin > (1.0 - t) * length:
-            return best
-        t = min(1.0, t + max(gap, least) / length)
+    least = d * (1.0 - 1e-7)
+    if kind == HEIGHT:
+        edge = 1e-6 * frame[2]
+        i0, i1 = cell_range(frame[0], frame[2], heights.shape[0], q[3] - edge, q[3] + edge)
+        j0, j1 = cell_range(frame[1], frame[2], heights.shape[1], q[4] - edge, q[4] + edge)
+        begin, end = 0, 2 * (i1 - i0) * (j1 - j0)
+    else:
+        corner = corners[k, (code - 1) % 3]  # of an edge, the first: its fan holds both faces
+        begin, end = fan_starts[corner], fan_starts[corner + 1]
+        i0, j0, j1 = 0, 0, 1
+    for p in range(begin, end):
+        if kind == HEIGHT:
+            cell = p // 2
+            load_triangles(heights, frame, i0 + cell // (j1 - j0), j0 + cell % (j1 - j0), pair)
+            x, y, z, _ = closest_point(pair, p % 2, q[0], q[1], q[2])
+        else:
+            x, y, z, _ = closest_point(tri, np.int64(fans[p]), q[0], q[1], q[2])
+        if math.sqrt((q[0] - x) ** 2 + (q[1] - y) ** 2 + (q[2] - z) ** 2) < least:
+            return True
+    return False
 
 
 @jit
 def add_candidate(
     cand, count, tri, k, number, one_sided, normals, pose, fa, ax, ay, az, bx, by, bz, r, skin,
-    length,
+    length, q,
 ):  # fmt: skip
-    """Try triangle k of tri, called `number`; append it to cand if the grain meets its front."""
-    t, d, x, y, z, qx, qy, qz, code = sweep_triangle(
-        tri, k, pose, fa, ax, ay, az, bx, by, bz, r, skin, length
-    )
+    """Try triangle k of tri, called `number`; append it to cand if the grain meets its front.
+
+    The grain is advanced until it touches, or to where it comes closest. q receives the centre
+    there and the closest point (body frame). Return the new count.
+    """
+    t, least = 0.0, shortest_step(r, length)
+    at, d, code = 0.0, np.inf, FACE
+    while True:
+        x, y, z = to_body(
+            pose, fa + t * (1.0 - fa), ax + t * (bx - ax), ay + t * (by - ay), az + t * (bz - az)
+        )
+        sx, sy, sz, feature = closest_point(tri, k, x, y, z)
+        away = math.sqrt((x - sx) ** 2 + (y - sy) ** 2 + (z - sz) ** 2)
+        if away < d:
+            at, d, code = t, away, feature
+            q[0], q[1], q[2], q[3], q[4], q[5] = x, y, z, sx, sy, sz
+        gap = away - r
+        if not gap > TOUCH * r or t >= 1.0 or gap - skin > (1.0 - t) * length:
+            break
+        t = min(1.0, t + max(gap, least) / length)
     if not d - r <= skin:
         return count
-    nx, ny, nz = x - qx, y - qy, z - qz
+    nx, ny, nz = q[0] - q[3], q[1] - q[4], q[2] - q[5]
     p = tri[k]
     ux, uy, uz = p[1, 0] - p[0, 0], p[1, 1] - p[0, 1], p[1, 2] - p[0, 2]
     wx, wy, wz = p[2, 0] - p[0, 0], p[2, 1] - p[0, 1], p[2, 2] - p[0, 2]
@@ -100,8 +122,8 @@ def add_candidate(
     else:
         nx, ny, nz = nx / d, ny / d, nz / d
     c = cand[count]
-    c[WAY], c[GAP], c[FEATURE], c[TRIANGLE], c[STATE] = t * length, d - r, code, number, WAITING
-    c[NX], c[NY], c[NZ], c[QX], c[QY], c[QZ] = nx, ny, nz, qx, qy, qz
+    c[WAY], c[GAP], c[FEATURE], c[TRIANGLE], c[STATE] = at * length, d - r, code, number, WAITING
+    c[NX], c[NY], c[NZ], c[QX], c[QY], c[QZ] = nx, ny, nz, q[3], q[4], q[5]
     return count + 1
 
 
@@ -170,8 +192,8 @@ def more_room(cand, count):
 
 @jit
 def gather(
-    kind, tri, normals, frame, dims, starts, members, heights, pair, stamps, stamp, cand,
-    pose, fa, ax, ay, az, bx, by, bz, r, skin, length,
+    kind, tri, normals, frame, dims, starts, members, corners, fan_starts, fans, heights, pair,
+    stamps, stamp, cand, pose, fa, ax, ay, az, bx, by, bz, r, skin, length,
 ):  # fmt: skip
     """Collect the candidates of one grain from all triangles near its way."""
     x, y, z = to_body(pose, fa, ax, ay, az)
@@ -183,6 +205,7 @@ def gather(
     ly, hy = min(y, ey) - wide, max(y, ey) + wide
     lz, hz = min(z, ez) - wide, max(z, ez) + wide
     count = np.int64(0)
+    q, fan = np.empty(6), np.empty((2, 3, 3))
     if kind == HEIGHT:
         i0, i1 = cell_range(frame[0], frame[2], heights.shape[0], lx, hx)
         j0, j1 = cell_range(frame[1], frame[2], heights.shape[1], ly, hy)
@@ -217,10 +240,18 @@ def gather(
                             continue
                         stamps[k] = stamp
                     cand = more_room(cand, count)
-                    count = add_candidate(
+                    found = add_candidate(
                         cand, count, pair if kind == HEIGHT else tri, k, number, one_sided, normals,
-                        pose, fa, ax, ay, az, bx, by, bz, r, skin, length,
+                        pose, fa, ax, ay, az, bx, by, bz, r, skin, length, q,
                     )  # fmt: skip
+                    if found == count:
+                        continue
+                    code = np.int64(cand[count, FEATURE])
+                    if code == FACE or not is_covered(
+                        kind, tri, corners, fan_starts, fans, heights, frame, fan, number, code, q,
+                        math.sqrt((q[0] - q[3]) ** 2 + (q[1] - q[4]) ** 2 + (q[2] - q[5]) ** 2),
+                    ):  # fmt: skip
+                        count = found
     return cand, count
 
 
@@ -249,8 +280,8 @@ def push_out(kind, tri, normals, frame, dims, starts, members, clear, state, hei
 
 @jit
 def grain_contacts(
-    s, row, b, kind, tri, normals, frame, dims, starts, members, clear, state, heights, pair,
-    stamps, stamp, cand, pose, fa, ax, ay, az, bx, by, bz, r, skin, length,
+    s, row, b, kind, tri, normals, frame, dims, starts, members, clear, state,
+    corners, fan_starts, fans, heights, pair, stamps, stamp, cand, pose, fa, ax, ay, az, bx, by, bz, r, skin, length,
     rows, body, plane, impulse, total, count, first, follow,
 ):  # fmt: skip
     """Append the contacts of a grain that goes from a (fraction fa) to b (end of the step)."""
@@ -263,8 +294,8 @@ def grain_contacts(
     c[WAY], c[GAP], c[FEATURE], c[TRIANGLE], c[STATE] = 0.0, d - r, FACE, 0.0, WAITING
     if not inside:
         cand, found = gather(
-            kind, tri, normals, frame, dims, starts, members, heights, pair, stamps, stamp, cand,
-            pose, fa, ax, ay, az, bx, by, bz, r, skin, length,
+            kind, tri, normals, frame, dims, starts, members, corners, fan_starts, fans, heights,
+            pair, stamps, stamp, cand, pose, fa, ax, ay, az, bx, by, bz, r, skin, length,
         )  # fmt: skip
     while True:
         k = take_best(cand, found, r)
@@ -290,7 +321,7 @@ def bound(kind, frame, dims, clear, state, heights, x, y, z):
 @jit
 def mesh_slab(
     s, x, v, slab_start, dt, gravity, skin, b, kind, tri, normals, frame, dims, starts, members,
-    clear, state, heights, pose, blocks, use_legs, legs, leg_count,
+    clear, state, corners, fan_starts, fans, heights, pose, blocks, use_legs, legs, leg_count,
     rows, body, plane, impulse, total, count, first, follow,
 ):  # fmt: skip
     """Contacts of one slab with one mesh or height field: along its rows' ways or given legs."""
@@ -327,8 +358,8 @@ def mesh_slab(
                 stamps = np.zeros(tri.shape[0], np.int32)
             stamp += 1
             grain_contacts(
-                s, row, b, kind, tri, normals, frame, dims, starts, members, clear, state, heights,
-                pair, stamps, stamp, cand, pose, fa, ax, ay, az, bx, by, bz, r, skin, length,
+                s, row, b, kind, tri, normals, frame, dims, starts, members, clear, state,
+                corners, fan_starts, fans, heights, pair, stamps, stamp, cand, pose, fa, ax, ay, az, bx, by, bz, r, skin, length,
                 rows, body, plane, impulse, total, count, first, follow,
             )  # fmt: skip
 
@@ -336,13 +367,14 @@ def mesh_slab(
 @pjit
 def mesh_contacts(
     x, v, slab_start, dt, gravity, skin, b, kind, tri, normals, frame, dims, starts, members,
-    clear, state, heights, pose, blocks, use_legs, legs, leg_count,
+    clear, state, corners, fan_starts, fans, heights, pose, blocks, use_legs, legs, leg_count,
     rows, body, plane, impulse, total, count, first, follow,
 ):  # fmt: skip
     """Append the contacts of all slabs with body b, a mesh or a height field."""
     for s in prange(slab_start.shape[0] - 1):
         mesh_slab(
             np.int64(s), x, v, slab_start, dt, gravity, skin, b, kind, tri, normals, frame, dims,
-            starts, members, clear, state, heights, pose, blocks, use_legs, legs, leg_count,
+            starts, members, clear, state, corners, fan_starts, fans, heights, pose, blocks,
+            use_legs, legs, leg_count,
             rows, body, plane, impulse, total, count, first, follow,
         )  # fmt: skip

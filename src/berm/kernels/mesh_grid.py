@@ -5,7 +5,8 @@ corners a, b, c (angle-weighted pseudonormals [Baerentzen & Aanaes 2005]); a gri
 with frame = [0:3] origin, [3] cell edge (m), [4] 1 where the mesh is a solid, [5] 1 where all
 beyond the grid is solid; dims (3,); triangles of cell c are members[starts[c]:starts[c + 1]];
 clear (m) bounds the distance of a cell's points to the mesh from below; state says EMPTY cells
-that lie on the grains' side, SOLID ones, and CUT ones that hold triangles.
+that lie on the grains' side, SOLID ones, and CUT ones that hold triangles. corners (nt, 3) are the
+triangles' vertex numbers, and vertex v belongs to triangles fans[fan_starts[v]:fan_starts[v + 1]].
 """
 
 from __future__ import annotations

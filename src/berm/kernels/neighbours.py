@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from berm.kernels.jit import inline, jit, pjit, prange
+from berm.kernels.jit import inline, inner, jit, pjit, prange
 from berm.kernels.vec8 import (
     bits,
     count_zeros,
@@ -154,7 +154,7 @@ def _scan_range(i, first, last, x, v, dt, widen, levels, level, found, s, at):
     return at
 
 
-@jit
+@inner
 def _search_slab(s, slab, x, v, dt, widen, levels, level, cell, start, dims, axes, found, count):
     at = np.int64(0)
     d0 = dims[axes[0]]
@@ -209,7 +209,7 @@ def search(slab, x, v, dt, widen, levels, level, cell, start, dims, axes, found,
         )
 
 
-@jit
+@inner
 def _order_slab(s, slab, count, lanes, width):
     """Order rows of each window by falling count; note each slice's width."""
     bucket = np.zeros(MAX_COUNT + 2, np.int64)
@@ -240,7 +240,7 @@ def order_rows(slab, count, lanes, width):
         _order_slab(s, slab, count, lanes, width)
 
 
-@jit
+@inner
 def _old_impulse(i, j, was, o_ptr, o_nbr, o_imp, o_home, imp, at, lane):
     """Carry the impulse of pair (i, j) over from the previous list, if it was there."""
     a = was[i]
@@ -261,7 +261,7 @@ def _old_impulse(i, j, was, o_ptr, o_nbr, o_imp, o_home, imp, at, lane):
         sign = -1.0
 
 
-@jit
+@inner
 def _fill_slab(
     s, slab, found, count, lanes, ptr, nbr, imp, home, was, o_ptr, o_nbr, o_imp, o_home, reach
 ):
@@ -312,7 +312,7 @@ def fill(
         )  # fmt: skip
 
 
-@jit
+@inner
 def _moved_slab(s, slab, x, v, dt, half_skin, ref):
     for i in range(slab[s], slab[s + 1]):
         dx = x[i, 0] + dt * v[i, 0] - ref[i, 0]

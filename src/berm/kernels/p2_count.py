@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from berm.kernels.jit import inline, jit, pjit, prange
+from berm.kernels.jit import inline, inner, pjit, prange
 from berm.kernels.p2_mass import (
     ADHESIVE,
     EPS,
@@ -55,13 +55,13 @@ from berm.kernels.vec8 import (
 ALL_LANES = 255
 
 
-@jit
+@inner
 def root_factor(k, c, w, iterations):
     """1 - alpha^(1/n) of (28), with alpha = 1 - k_pb - c_pb = 1 / (1 + (h^2 k + h c) w)."""
     return 1.0 - (1.0 + (k + c) * w) ** (-1.0 / iterations)
 
 
-@jit
+@inner
 def _prepare_slab(
     s, slab, lanes, ptr, nbr, imp, x, v, u, mat, nmat, table, w_count, w_rows, w_body, w_plane,
     w_imp, body_mat, par, iterations,
@@ -107,7 +107,7 @@ def _prepare_slab(
         w_plane[s, b, 7] = 1.0 if gap <= 0.0 else 0.0
 
 
-@jit
+@inner
 def wall_gap(s, b, i, w_plane, x, u, par):
     """Gap (m) between grain i and its wall contact b at the present displacement."""
     gap = -w_plane[s, b, 3] - x[i, 3]
@@ -134,7 +134,7 @@ def correct(gap, approach, sx, sy, sz, slide, factor, k, c, mu_s, mu_k, glue, ze
     return normal, share
 
 
-@jit
+@inner
 def _pairs_slab(
     s, slab, lanes, ptr, nbr, imp, x, u, mat, nmat, table, par, flags, retest, shift, acc, stats
 ):
@@ -233,7 +233,7 @@ def _pairs_slab(
             stats[s, 2] += lane(number, m)
 
 
-@jit
+@inner
 def wall_correction(
     s, b, i, pair, w_body, w_plane, w_imp, x, u, inv_mass, table, par, flags, out
 ):
@@ -272,7 +272,7 @@ def wall_correction(
     return gap
 
 
-@jit
+@inner
 def _contact_slab(
     s, slab, lanes, ptr, nbr, imp, x, v, u, mat, nmat, table, w_count, w_rows, w_body, w_plane,
     w_imp, body_mat, par, flags, retest, reach, base, acc, stats,
@@ -303,7 +303,7 @@ def _contact_slab(
                 stats[s, 1] = max(stats[s, 1], -gap)
 
 
-@jit
+@inner
 def _update_slab(
     s, slab, x, v, u, w_count, w_rows, w_imp, w_total, par, last, reach, base, acc, stats
 ):
@@ -324,7 +324,7 @@ def _update_slab(
         integrate_slab(s, slab, x, v, u, par, stats)
 
 
-@jit
+@inner
 def integrate_slab(s, slab, x, v, u, par, stats):
     """New velocity and position from the corrected displacement (3); sleeping (Sec. 7)."""
     energy = 0.0
@@ -348,7 +348,7 @@ def integrate_slab(s, slab, x, v, u, par, stats):
     stats[s, 4] = largest
 
 
-@jit
+@inner
 def predict_slab(s, slab, v, u, par):
     """Predicted displacement (2); the fourth column is the inverse mass."""
     for i in range(slab[s], slab[s + 1]):

@@ -14,24 +14,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from berm.kernels.jit import inline, jit, pjit, prange
+from berm.kernels.jit import inline, inner, pjit, prange
 from berm.kernels.slabs import clear_slab, sum_slab
 from berm.kernels.vec8 import (
     fma,
     gather4,
+    halves,
     iota32,
     lane,
     load,
     load4,
     load8,
+    row4,
+    row8,
     scatter_add8,
     select,
+    set_row4,
     splat,
+    splat4,
     store,
     take,
     vmax,
     vmin,
     vsqrt,
+    with_last,
 )
 
 # places in the parameter vector
@@ -72,8 +78,14 @@ def respond(
     touching = gap <= mass * vmax(normal, zero)
     damp = select(touching, c, zero)
     stiff = k + damp
-    # implicit spring-damper (19): L = -(K C_s + C C_d) at the end of the substep
-    fresh = normal - (normal + fma(k, gap, damp * approach)) / fma(stiff, mass, one)
+    # implicit spring-damper (19): L = -(K C_s + C C_d) at the end of the substep;
+    # one quotient serves 1 / (1 + D w) and 1 / w
+    soft = fma(stiff, mass, one)
+    shared = one / (soft * mass)
+    inverse = shared * soft
+    fresh = fma(
+        zero - shared * mass, normal + fma(k, gap, damp * approach), normal
+    )
     tx = fma(zero - normal, nx, px)
     ty = fma(zero - normal, ny, py)
     tz = fma(zero - normal, nz, pz)
@@ -91,7 +103,6 @@ def respond(
     slide = fma(sx, sx, fma(sy, sy, sz * sz))
     mu = select(slide > slip, mu_k, mu_s)  # (29)
     cap = mu * fresh  # (33)
-    inverse = one / mass
     tx = fma(zero - inverse, sx, tx)  # (30), (31)
     ty = fma(zero - inverse, sy, ty)
     tz = fma(zero - inverse, sz, tz)
@@ -101,8 +112,8 @@ def respond(
         pull = vmin(vmax(leaving * inverse, zero), glue)
         fresh = fresh - pull
         cap = cap + glue
-    size = vsqrt(fma(tx, tx, fma(ty, ty, tz * tz)))
-    keep = vmin(cap / size, one)
+    size2 = fma(tx, tx, fma(ty, ty, tz * tz))
+    keep = vmin(cap * vsqrt(size2) * (one / size2), one)  # root and quotient side by side
     tx = tx * keep
     ty = ty * keep
     tz = tz * keep
@@ -125,7 +136,27 @@ def contact_area(gap, ri, rj, zero, one):
     return small * small * (one - (depth - one) * (depth - one))
 
 
-@jit
+@inline
+def _geometry(rows, j, xi, yi, zi, ri, ui, vi, wi, mi, x, u, zero, one, tiny):
+    """Normal, relative displacement, gap (22) and split mass of eight pairs."""
+    xj, yj, zj, rj = gather4(x, j)
+    uj, vj, wj, mj = gather4(u, j)
+    rx = ui - uj
+    ry = vi - vj
+    rz = wi - wj
+    nx = (xi - xj) + rx
+    ny = (yi - yj) + ry
+    nz = (zi - zj) + rz
+    far2 = vmax(fma(nx, nx, fma(ny, ny, nz * nz)), tiny)
+    far = vsqrt(far2)
+    over = far * (one / far2)
+    # idle lanes hold their own row; coincident centres have no normal: take up
+    nz = select(far2 > tiny, nz * over, one)
+    gap = select(rows != j, far - (ri + rj), one)
+    return nx * over, ny * over, nz, rx, ry, rz, gap, mi + mj, rj
+
+
+@inner
 def _pairs_slab(
     s, slab, lanes, ptr, nbr, imp, last, x, u, mat, nmat, table, par, flags, reach, base, acc, stats
 ):
@@ -164,27 +195,16 @@ def _pairs_slab(
         bx = zero
         by = zero
         bz = zero
+        j = load(nbr, 8 * ptr[q])
+        nx, ny, nz, rx, ry, rz, gap, mass, rj = _geometry(
+            rows, j, xi, yi, zi, ri, ui, vi, wi, mi, x, u, zero, one, tiny
+        )
         for slot in range(ptr[q], ptr[q + 1]):
-            j = load(nbr, 8 * slot)
-            xj, yj, zj, rj = gather4(x, j)
-            uj, vj, wj, mj = gather4(u, j)
-            rx = ui - uj
-            ry = vi - vj
-            rz = wi - wj
-            nx = (xi - xj) + rx
-            ny = (yi - yj) + ry
-            nz = (zi - zj) + rz
-            far2 = fma(nx, nx, fma(ny, ny, nz * nz))
-            real = rows != j
-            # coincident centres have no normal: take up
-            nz = select(far2 > tiny, nz, tiny)
-            far = vsqrt(vmax(far2, tiny * tiny))
-            over = one / far
-            nx = nx * over
-            ny = ny * over
-            nz = select(far2 > tiny, nz * over, one)
-            gap = far - (ri + rj)
-            gap = select(real, gap, one)
+            # the next slot's geometry is under way while this one's friction waits for roots
+            j_next = load(nbr, 8 * min(slot + 1, ptr[q + 1] - 1))
+            after = _geometry(
+                rows, j_next, xi, yi, zi, ri, ui, vi, wi, mi, x, u, zero, one, tiny
+            )
             px = load(imp, 24 * slot)
             py = load(imp, 24 * slot + 8)
             pz = load(imp, 24 * slot + 16)
@@ -202,7 +222,7 @@ def _pairs_slab(
                 dy = load(last, 24 * slot + 8)
                 dz = load(last, 24 * slot + 16)
             fx, fy, fz, sx, sy, sz, approach = respond(
-                nx, ny, nz, rx, ry, rz, gap, mi + mj, px, py, pz, k, c, mu_s, mu_k, glue, slip,
+                nx, ny, nz, rx, ry, rz, gap, mass, px, py, pz, k, c, mu_s, mu_k, glue, slip,
                 keep_n, keep_t, dx, dy, dz, beta, zero, one, flags,
             )  # fmt: skip
             if last.shape[0] > 0:
@@ -212,10 +232,10 @@ def _pairs_slab(
             store(imp, 24 * slot, sx)
             store(imp, 24 * slot + 8, sy)
             store(imp, 24 * slot + 16, sz)
-            near = (gap + vmin(approach, zero) <= touch * ri) & real
-            ones = select(near, one, zero)
+            # idle lanes have a gap of 1 m
+            ones = select(gap + vmin(approach, zero) <= touch * ri, one, zero)
             if flags & STATS:
-                depth = select(real, vmax(zero - gap, zero), zero)
+                depth = vmax(zero - gap, zero)
                 total = total + depth
                 most = vmax(depth, most)
                 number = number + select(depth > zero, one, zero)
@@ -230,6 +250,8 @@ def _pairs_slab(
                 acc, j, shift,
                 (zero - fx, zero - fy, zero - fz, ones, zero - sx, zero - sy, zero - sz, zero),
             )  # fmt: skip
+            j = j_next
+            nx, ny, nz, rx, ry, rz, gap, mass, rj = after
         scatter_add8(acc, rows, shift, (ax, ay, az, an, bx, by, bz, zero))
     if flags & STATS:
         for m in range(8):
@@ -238,7 +260,7 @@ def _pairs_slab(
             stats[s, 2] += lane(number, m)
 
 
-@jit
+@inner
 def _walls_slab(
     s, w_count, w_rows, w_body, w_plane, w_imp, w_total, x, u, mat, nmat, body_mat, table, par,
     flags, shift, acc, stats,
@@ -309,7 +331,7 @@ def _walls_slab(
         scatter_add8(acc, rows, shift, (fx, fy, fz, ones, sx, sy, sz, zero))
 
 
-@jit
+@inner
 def _contact_slab(
     s, slab, lanes, ptr, nbr, imp, last, x, u, mat, nmat, table, w_count, w_rows, w_body, w_plane,
     w_imp, w_total, body_mat, par, flags, reach, base, acc, stats,
@@ -330,54 +352,51 @@ def _contact_slab(
         )  # fmt: skip
 
 
-@jit
+@inner
 def _update_slab(s, slab, x, v, u, warm, par, flags, reach, base, acc, stats):
     """Sum the impulses of each row and move it: (2), (3) at the end of a substep."""
     sum_slab(s, slab, reach, base, acc)
     shift = base[s] - reach[s, 0]
     h = par[H]
+    gravity = np.zeros((1, 4), x.dtype)
+    for c in range(3):
+        gravity[0, c] = par[GX + c]
     energy = 0.0
     largest = 0.0
+    pull = row4(gravity, 0)
+    step = splat4(h)
+    rate = splat4(par[INV_H])
     for i in range(slab[s], slab[s + 1]):
-        w = v[i, 3]
-        a = shift + i
-        ux = h * v[i, 0] + par[GX] + w * acc[a, 0]
-        uy = h * v[i, 1] + par[GY] + w * acc[a, 1]
-        uz = h * v[i, 2] + par[GZ] + w * acc[a, 2]
-        split = w * max(par[RELAX] * acc[a, 3], np.float32(1.0))
+        full, kept = halves(row8(acc, shift + i))
+        count = lane(full, 3)
+        vel = row4(v, i)
+        w = lane(vel, 3)
+        mobility = splat4(w)
+        way = fma(step, vel, fma(mobility, full, pull))
+        split = w * max(par[RELAX] * count, np.float32(1.0))
         if flags & LAST:
-            if ux * ux + uy * uy + uz * uz < par[SLEEP]:
-                ux = ux - ux
-                uy = uy - uy
-                uz = uz - uz
-            x[i, 0] += ux
-            x[i, 1] += uy
-            x[i, 2] += uz
-            v[i, 0] = ux * par[INV_H]
-            v[i, 1] = uy * par[INV_H]
-            v[i, 2] = uz * par[INV_H]
+            ux = lane(way, 0)
+            uy = lane(way, 1)
+            uz = lane(way, 2)
+            size = ux * ux + uy * uy + uz * uz
+            if size < par[SLEEP]:
+                way = way - way
+                size = size - size
+            set_row4(x, i, row4(x, i) + with_last(way, h - h))
+            set_row4(v, i, with_last(rate * way, w))
+            set_row4(warm, i, with_last(kept, count))
             if flags & STATS:
-                way = ux * ux + uy * uy + uz * uz
-                energy += way / w
-                largest = max(largest, way)
-                if not np.isfinite(way) and stats[s, 5] == 0.0:
+                energy += size / w
+                largest = max(largest, size)
+                if not np.isfinite(size) and stats[s, 5] == 0.0:
                     stats[s, 5] = i + 1
-            warm[i, 0] = acc[a, 4]
-            warm[i, 1] = acc[a, 5]
-            warm[i, 2] = acc[a, 6]
-            warm[i, 3] = acc[a, 3]
-            ux += par[GX] + w * acc[a, 4]
-            uy += par[GY] + w * acc[a, 5]
-            uz += par[GZ] + w * acc[a, 6]
-        u[i, 0] = ux
-        u[i, 1] = uy
-        u[i, 2] = uz
-        u[i, 3] = split
+            way = way + fma(mobility, kept, pull)
+        set_row4(u, i, with_last(way, split))
     stats[s, 3] = 0.5 * energy * par[INV_H] * par[INV_H]
     stats[s, 4] = largest
 
 
-@jit
+@inner
 def _predict_slab(s, slab, v, warm, u, par):
     h = par[H]
     for i in range(slab[s], slab[s + 1]):
@@ -428,7 +447,7 @@ def solve(
                 _update_slab(s, slab, x, v, u, warm, par, flags, reach, base, acc, stats)
 
 
-@jit
+@inner
 def _touch_slab(s, slab, lanes, ptr, nbr, x, u, w_count, w_rows, w_plane, par, reach, base, acc):
     """Count the contacts of each row at the predicted positions."""
     clear_slab(s, reach, base, acc)
@@ -465,7 +484,7 @@ def _touch_slab(s, slab, lanes, ptr, nbr, x, u, w_count, w_rows, w_plane, par, r
             acc[shift + i, 3] += np.float32(1.0)
 
 
-@jit
+@inner
 def _recount_slab(s, slab, v, u, warm, par, reach, base, acc):
     sum_slab(s, slab, reach, base, acc)
     shift = base[s] - reach[s, 0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from berm.kernels.jit import jit
+from berm.kernels.jit import inner, jit
 from berm.kernels.p2_count import (
     integrate_slab,
     predict_slab,
@@ -29,7 +29,7 @@ from berm.kernels.p2_mass import (
 )
 
 
-@jit
+@inner
 def _pair(i, j, slot, m, imp, x, u, pair, table, flags, retest, count, stats):
     rx = u[i, 0] - u[j, 0]
     ry = u[i, 1] - u[j, 1]
@@ -82,7 +82,7 @@ def _pair(i, j, slot, m, imp, x, u, pair, table, flags, retest, count, stats):
         stats[0, 2] += 1.0
 
 
-@jit
+@inner
 def _prepare(slab, lanes, ptr, nbr, imp, x, u, mat, nmat, table, iterations):
     known = -1.0
     known_pair = -1

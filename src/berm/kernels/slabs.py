@@ -6,11 +6,11 @@ the number of threads, so sums come out the same on 1, 2 or 16 threads.
 
 from __future__ import annotations
 
-from berm.kernels.jit import jit
+from berm.kernels.jit import inner
 from berm.kernels.vec8 import row8, set_row8, splat
 
 
-@jit
+@inner
 def clear_slab(s, reach, base, acc):
     """Zero the accumulator of slab s (rows reach[s, 0] to reach[s, 1], from acc[base[s]])."""
     zero = splat(acc[0, 0] - acc[0, 0])
@@ -18,7 +18,7 @@ def clear_slab(s, reach, base, acc):
         set_row8(acc, r, zero)
 
 
-@jit
+@inner
 def sum_slab(s, slab, reach, base, acc):
     """Add what other slabs gathered for the rows of slab s to its own sums, in slab order."""
     mine = base[s] - reach[s, 0]

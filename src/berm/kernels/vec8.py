@@ -12,8 +12,6 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-import numpy as np
-
 from berm.kernels import jit as _jit
 
 LANES = 8
@@ -33,11 +31,11 @@ if _jit.JIT_ON:
     )
 
     class Vec8(types.Type):  # type: ignore[misc, name-defined]
-        """Numba type of eight lanes of one scalar type."""
+        """Numba type of eight lanes (or, for one row of four, four) of one scalar type."""
 
-        def __init__(self, scalar: Any) -> None:
-            self.scalar = scalar
-            super().__init__(name=f"vec8({scalar})")
+        def __init__(self, scalar: Any, lanes: int = LANES) -> None:
+            self.scalar, self.lanes = scalar, lanes
+            super().__init__(name=f"vec{lanes}({scalar})")
 
     @register_model(Vec8)
     class _Vec8Model(models.PrimitiveModel):
@@ -46,7 +44,7 @@ if _jit.JIT_ON:
                 lane = ir.IntType(1)
             else:
                 lane = dmm.lookup(fe_type.scalar).get_value_type()
-            super().__init__(dmm, fe_type, ir.VectorType(lane, LANES))
+            super().__init__(dmm, fe_type, ir.VectorType(lane, fe_type.lanes))
 
     _MASK = Vec8(types.boolean)
     _I32 = ir.IntType(32)
@@ -105,8 +103,8 @@ if _jit.JIT_ON:
         return context.make_array(aryty)(context, builder, value)
 
     def _lanes(builder: Any, pieces: list[Any]) -> Any:
-        """Pack eight scalars into one vector."""
-        vec = ir.Constant(ir.VectorType(pieces[0].type, LANES), ir.Undefined)
+        """Pack scalars into one vector."""
+        vec = ir.Constant(ir.VectorType(pieces[0].type, len(pieces)), ir.Undefined)
         for k, piece in enumerate(pieces):
             vec = builder.insert_element(vec, piece, ir.Constant(_I32, k))
         return vec
@@ -261,6 +259,61 @@ if _jit.JIT_ON:
         return types.none(array, types.int64, value), codegen
 
     @intrinsic
+    def row4(typingctx: Any, array: Any, row: Any) -> Any:
+        """Row array[row] of an (N, 4) array as one vector of four lanes."""
+        vec = Vec8(array.dtype, 4)
+
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            ary = _array(context, builder, sig.args[0], args[0])
+            pointer = _row_pointer(builder, ary.data, args[1], 4, 4)
+            return _load(builder, pointer, _itemsize(context, sig.args[0]))
+
+        return vec(array, types.int64), codegen
+
+    @intrinsic
+    def set_row4(typingctx: Any, array: Any, row: Any, value: Any) -> Any:
+        """Write a vector of four lanes to row array[row] of an (N, 4) array."""
+
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            ary = _array(context, builder, sig.args[0], args[0])
+            pointer = _row_pointer(builder, ary.data, args[1], 4, 4)
+            builder.store(args[2], pointer, align=_itemsize(context, sig.args[0]))
+            return context.get_dummy_value()
+
+        return types.none(array, types.int64, value), codegen
+
+    @intrinsic
+    def halves(typingctx: Any, vec: Any) -> Any:
+        """The lower and the upper four of eight lanes."""
+        half = Vec8(vec.scalar, 4)
+
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            low = _shuffle(builder, args[0], args[0], [0, 1, 2, 3])
+            high = _shuffle(builder, args[0], args[0], [4, 5, 6, 7])
+            return cgutils.pack_array(builder, [low, high])
+
+        return types.UniTuple(half, 2)(vec), codegen
+
+    @intrinsic
+    def splat4(typingctx: Any, value: Any) -> Any:
+        """One scalar in four lanes."""
+        vec = Vec8(value, 4)
+
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return _lanes(builder, [args[0]] * 4)
+
+        return vec(value), codegen
+
+    @intrinsic
+    def with_last(typingctx: Any, vec: Any, value: Any) -> Any:
+        """Four lanes with the last one replaced by a scalar."""
+
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return builder.insert_element(args[0], args[1], ir.Constant(_I32, 3))
+
+        return vec(vec, vec.scalar), codegen
+
+    @intrinsic
     def scatter_add8(typingctx: Any, array: Any, index: Any, shift: Any, columns: Any) -> Any:
         """array[index[k] + shift, c] += columns[c][k], lane after lane (indices may repeat)."""
 
@@ -320,7 +373,7 @@ if _jit.JIT_ON:
     def _call_llvm(builder: Any, name: str, values: list[Any]) -> Any:
         """Call an LLVM intrinsic overloaded on the vector's type, such as llvm.fma.v8f32."""
         vec = values[0].type
-        suffix = f".v{LANES}{'f32' if isinstance(vec.element, ir.FloatType) else 'f64'}"
+        suffix = f".v{vec.count}{'f32' if isinstance(vec.element, ir.FloatType) else 'f64'}"
         kind = ir.FunctionType(vec, [vec] * len(values))
         function = cgutils.get_or_insert_function(builder.module, kind, name + suffix)
         return builder.call(function, values)
@@ -409,22 +462,25 @@ else:
         count_zeros,
         fma,
         gather4,
+        halves,
         iota32,
         lane,
         load,
         load4,
         load8,
+        row4,
         row8,
         scatter_add8,
         select,
+        set_row4,
         set_row8,
         splat,
+        splat4,
         store,
         take,
         vabs,
         vmax,
         vmin,
         vsqrt,
+        with_last,
     )
-
-IOTA = np.arange(LANES, dtype=np.int32)

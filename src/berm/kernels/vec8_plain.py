@@ -38,6 +38,23 @@ def set_row8(array: Any, row: int, value: Any) -> None:
     array[row] = value
 
 
+row4, set_row4 = row8, set_row8
+
+
+def halves(vec: Any) -> Any:
+    return vec[:4].copy(), vec[4:].copy()
+
+
+def splat4(value: Any) -> Any:
+    return np.full(4, value)
+
+
+def with_last(vec: Any, value: Any) -> Any:
+    result = vec.copy()
+    result[3] = value
+    return result
+
+
 def scatter_add8(array: Any, index: Any, shift: int, columns: Any) -> None:
     for k in range(LANES):
         for c in range(8):

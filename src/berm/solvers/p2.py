@@ -56,6 +56,7 @@ class P2:
     slip_speed: float | None = None
 
     name = "p2"
+    WALL_SKIN = 1.0  # mean radii: a grain may be knocked this far into a wall within a step
     TOUCH = 0.02  # gap, in radii, below which a pair counts as a contact for the split masses
 
     def __post_init__(self) -> None:
@@ -127,7 +128,7 @@ class P2:
         with clock.stage("walls"):
             self.walls.find(
                 world.bodies, grains.x, grains.v, grains.n, self.contacts.slab, dt, world.gravity,
-                self.skin * float(grains.x[0, 3]), old_row,
+                self.WALL_SKIN * float(grains.radius.mean()), old_row,
             )  # fmt: skip
         with clock.stage("solve"):
             stats = self._solve(world, dt, report.rebuilt)

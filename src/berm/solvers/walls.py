@@ -117,7 +117,8 @@ def _pack_heights(shape: HeightField, prm: Array) -> Packed:
     mesh = (
         np.zeros((0, 3, 3)), np.zeros((0, 7, 3)), frame, np.zeros(3, np.int64),
         np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32),
-        np.zeros(0, np.int8), np.array(h),
+        np.zeros(0, np.int8), np.zeros((0, 3), np.int64), np.zeros(1, np.int64),
+        np.zeros(0, np.int64), np.array(h),
     )  # fmt: skip
     return Packed(shape, kd.HEIGHT, prm, mesh)
 
@@ -158,9 +159,12 @@ def _pack_mesh(shape: Mesh, prm: Array) -> Packed:
         kg.mesh_distance_many(tri, normals, frame, dims, starts, members, clear, centres, out)
         inner = np.concatenate([[False], out[:, 0] < 0.0])[part]
         state[inner] = kg.SOLID
+    uses = np.bincount(shape.faces.reshape(-1), minlength=len(shape.vertices))
+    fan_starts = np.concatenate([[0], np.cumsum(uses)])
+    fans = np.argsort(shape.faces.reshape(-1), kind="stable") // 3
     mesh = (
-        tri, normals, frame, dims, starts, members, clear,
-        state.reshape(-1), np.zeros((0, 0)),
+        tri, normals, frame, dims, starts, members, clear, state.reshape(-1),
+        np.array(shape.faces), fan_starts, fans, np.zeros((0, 0)),
     )  # fmt: skip
     return Packed(shape, kd.MESH, prm, mesh)
 
@@ -201,7 +205,7 @@ def signed_distance(shape: Shape, points: ArrayLike) -> tuple[Array, Array]:
     if packed.kind == kd.MESH:
         kg.mesh_distance_many(*packed.mesh[:7], where, out)
     elif packed.kind == kd.HEIGHT:
-        kh.height_distance_many(packed.mesh[8], packed.mesh[2], where, out)
+        kh.height_distance_many(packed.mesh[-1], packed.mesh[2], where, out)
     else:
         kd.distance_many(packed.kind, packed.prm, where, out)
     return out[:, 0], out[:, 1:]
