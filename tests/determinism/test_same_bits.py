@@ -13,7 +13,7 @@ def busy_world(solver, seed=3):
     """Pour, drain, a spinning paddle, two materials, adhesion, add and remove while running."""
     world = berm.World(solver=solver, seed=seed)
     rng = np.random.default_rng(seed)
-    grid = np.stack(np.meshgrid(*[np.arange(9)] * 3, indexing="ij"), -1).reshape(-1, 3)
+    grid = np.stack(np.meshgrid(*[np.arange(11)] * 3, indexing="ij"), -1).reshape(-1, 3)
     where = 0.05 * grid + rng.uniform(-0.002, 0.002, grid.shape) + 0.03
     world.add_grains(where, 0.015 + 0.008 * rng.random(len(where)), material="gravel")
     world.add_body(

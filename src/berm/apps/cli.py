@@ -57,10 +57,10 @@ def run(
     ] = None,
     seconds: Annotated[float | None, typer.Option(help="Simulated time, s.")] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder of the results [berm-out/SCENE].")
+        Path | None, typer.Option("--out", "-o", help="Folder of the results (berm-out/SCENE).")
     ] = None,
     record_every: Annotated[
-        float | None, typer.Option(help="Simulated time between frames, s; 0: every step [1/30].")
+        float | None, typer.Option(help="Simulated time between frames, s; 0: every step (1/30).")
     ] = None,
     threads: Annotated[int | None, typer.Option(help="Threads; the result is the same.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.")] = None,
@@ -123,7 +123,7 @@ def figures(
 @app.command()
 def bench(
     grains: Annotated[str, typer.Option(help="Numbers of grains.")] = "2000,20000,100000",
-    threads: Annotated[str | None, typer.Option(help="Numbers of threads [1 and all].")] = None,
+    threads: Annotated[str | None, typer.Option(help="Numbers of threads (1 and all).")] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Repeats; the median counts.")] = 5,
     twin: Annotated[bool, typer.Option(help="Compare with the C++ twin, where it builds.")] = True,
     peers: Annotated[bool, typer.Option("--peers", help="Run LAMMPS and the other peers.")] = False,
@@ -157,7 +157,9 @@ def check_file(file: Annotated[Path, typer.Argument(help="A .yaml or .toml scene
 
 @app.command()
 def schema(
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="File [print it].")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="File (printed without one).")
+    ] = None,
 ) -> None:
     """Print or write the JSON schema of scene files, for editors."""
     from berm.apps.listing import schema as show

@@ -162,7 +162,7 @@ def _check_times(job: Job) -> None:
 
 
 def _scene_job(request: Request) -> Job:
-    from berm.scenes.base import make_params, scene
+    from berm.scenes.base import scene
 
     one = scene(request.target)
     known = list(one.Params.model_fields)
@@ -177,7 +177,7 @@ def _scene_job(request: Request) -> Job:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f" (did you mean {near[0]!r}?)" if near else ""
             raise InputError(f"scene {one.name}: unknown parameter", name, ", ".join(known) + hint)
-    params = make_params(one, given)
+    params = _params(one, given)
     full = float(one.duration(params))
     return Job(
         name=one.name,
@@ -191,6 +191,25 @@ def _scene_job(request: Request) -> Job:
         params=params,
         about={"scene": one.name, "parameters": params.model_dump(mode="json")},
     )
+
+
+def _params(one: Any, given: Mapping[str, Any]) -> Any:
+    """Return the scene's parameters; a wrong one is named with what is allowed."""
+    from pydantic import ValidationError
+
+    from berm.apps.listing import allowed
+
+    try:
+        return one.Params(**given)
+    except ValidationError as error:
+        schema = one.Params.model_json_schema()["properties"]
+        first = error.errors()[0]
+        name = str(first["loc"][0]) if first["loc"] else ""
+        if name not in schema:  # a rule about several parameters
+            raise InputError(f"scene {one.name}: {first['msg']}") from None
+        raise InputError(
+            f"scene {one.name}: {name}", first["input"], allowed(schema[name])
+        ) from None
 
 
 def _file_job(request: Request) -> Job:

@@ -36,12 +36,13 @@ def _one_scene(one: Any) -> None:
     say(f"[bold]{one.name}[/]: {escape(one.summary)} ({one.duration(default):g} s)")
     schema = one.Params.model_json_schema()["properties"]
     shown = table("parameter", "default", "unit", "allowed", "what it is", right=("default",))
-    own = [n for n in one.Params.model_fields if n in one.Params.__annotations__]
+    shared = one.Params.__mro__[1].model_fields
+    own = [n for n in one.Params.model_fields if n not in shared]
     for name in [*own, *(n for n in one.Params.model_fields if n not in own)]:
         text = str(one.Params.model_fields[name].description or "")
         unit = UNIT.search(text)
         if unit:
-            text = UNIT.sub(" ", text, count=1).strip().replace(" ;", ";")
+            text = UNIT.sub(" ", text, count=1).strip().replace(" ;", ";").replace(" ,", ",")
         value = getattr(default, name)
         shown.add_row(
             f"[bold]{name}[/]",

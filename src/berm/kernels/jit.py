@@ -90,14 +90,25 @@ def cache_is_warm() -> bool:
     return CACHE_FOLDER.exists() and any(CACHE_FOLDER.rglob("*.nbc"))
 
 
+_threads = int(numba.config.NUMBA_NUM_THREADS)
+ALONE = 1000  # below so many grains, waiting for other threads costs more than they save
+
+
 def set_threads(count: int) -> None:
-    """Run parallel loops on `count` threads (results do not depend on it)."""
-    numba.set_num_threads(max(1, min(count, numba.config.NUMBA_NUM_THREADS)))
+    """Run parallel loops on at most `count` threads (results do not depend on it)."""
+    global _threads
+    _threads = max(1, min(count, int(numba.config.NUMBA_NUM_THREADS)))
+    numba.set_num_threads(_threads)
 
 
 def get_threads() -> int:
-    """Return the number of threads in use."""
-    return int(numba.get_num_threads())
+    """Return the number of threads that large worlds use."""
+    return _threads
+
+
+def use_threads_for(grains: int) -> None:
+    """Choose one or all threads for the coming step, by the size of the world."""
+    numba.set_num_threads(1 if grains < ALONE else _threads)
 
 
 def max_threads() -> int:

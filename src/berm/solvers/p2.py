@@ -15,6 +15,7 @@ from berm.core.materials import mix
 from berm.core.report import StepReport
 from berm.kernels import p2_count, p2_mass, p2_serial
 from berm.kernels import p2_mass as at
+from berm.kernels.jit import use_threads_for
 from berm.solvers.base import SOLVERS, Stages, WorldView
 from berm.solvers.contact_list import ContactList
 from berm.solvers.walls import Walls
@@ -111,6 +112,7 @@ class P2:
     def step(self, world: WorldView, dt: float) -> StepReport:
         """Advance by dt: search on predicted positions, correct, integrate (Sec. 3, 4)."""
         clock, grains = Stages(), world.grains
+        use_threads_for(grains.n)
         report = StepReport(iterations=self.iterations, substeps=self.substeps, grains=grains.n)
         if grains.n == 0:
             for body in world.bodies:
