@@ -80,9 +80,7 @@ def test_summary_and_recording_agree(pile: tuple[Path, str]) -> None:
 def test_quiet_says_nothing_and_threads_do_not_matter(
     pile: tuple[Path, str], tmp_path: Path
 ) -> None:
-    done = berm(
-        "run", "pile", *SMALL, "-o", tmp_path, "-q", "--threads", 1, "--no-pictures"
-    )
+    done = berm("run", "pile", *SMALL, "-o", tmp_path, "-q", "--threads", 1, "--no-pictures")
     assert done.stdout == ""
     assert not (tmp_path / "run.png").exists()
     first = checkpoint.load(pile[0] / "checkpoint.npz")["world"]
@@ -91,9 +89,7 @@ def test_quiet_says_nothing_and_threads_do_not_matter(
 
 def test_failed_check_is_exit_1(tmp_path: Path) -> None:
     # frictionless grains do not make a heap
-    done = berm(
-        "run", "pile", *SMALL, "-p", "friction=0", "-o", tmp_path, "--no-pictures"
-    )
+    done = berm("run", "pile", *SMALL, "-p", "friction=0", "-o", tmp_path, "--no-pictures")
     assert done.returncode == 1
     assert "MISS" in done.stdout
     assert json.loads((tmp_path / "summary.json").read_text())["ok"] is False
@@ -169,7 +165,9 @@ def test_runs_and_resumes_a_file(tmp_path: Path) -> None:
 
 def test_bad_file_names_line_and_remedy(tmp_path: Path) -> None:
     file = tmp_path / "bad.yaml"
-    file.write_text(WORLD.replace("kind: plane", "kind: plain").replace("radius: 0.02", "radius: -1"))
+    file.write_text(
+        WORLD.replace("kind: plane", "kind: plain").replace("radius: 0.02", "radius: -1")
+    )
     for words in (("run", file, "-o", tmp_path / "out"), ("check-file", file)):
         done = berm(*words)
         assert done.returncode == 2

@@ -20,18 +20,18 @@ from berm.core.shapes import (
     Sphere,
 )
 from berm.kernels.jit import JIT_ON
-from berm.solvers.walls import Walls, signed_distance
+from berm.solvers.walls import Walls, pack, signed_distance
 
 pytestmark = pytest.mark.nojit
-EXAMPLES = 120 if JIT_ON else 8
-SAMPLES = 801 if JIT_ON else 201
+EXAMPLES = 100 if JIT_ON else 8
+SAMPLES = 401 if JIT_ON else 101
 
 TETRA = Mesh(
     np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]) * 0.4,
     [[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]],
 )
 FOLDED = Mesh(
-    [[-0.5, -0.5, 0.2], [-0.5, 0.5, 0.2], [0, -0.5, 0], [0, 0.5, 0], [0.5, -0.5, 0.3], [0.5, 0.5, 0.3]],
+    [[x, y, z] for x, z in ((-0.5, 0.2), (0, 0), (0.5, 0.3)) for y in (-0.5, 0.5)],
     [[0, 2, 1], [1, 2, 3], [2, 4, 3], [3, 4, 5]],
 )  # fmt: skip
 CONVEX = {
@@ -54,6 +54,12 @@ OTHERS = {
     "sheet": FOLDED,
     "ground": HeightField(0.15 * np.cos(np.arange(36)).reshape(6, 6), 0.2, (-0.5, -0.5)),
 }
+PACKED = {id(shape): pack(shape) for shape in (*CONVEX.values(), *OTHERS.values())}
+KEPT = (TETRA, FOLDED)
+NOWHERE = SimpleNamespace(
+    position=np.full(3, 1e3), rotation=np.eye(3), velocity=np.zeros(3), angular_velocity=np.zeros(3)
+)
+WALLS = Walls(np.float64)  # one for all, so that each mesh's grid is built once
 CONTAINERS = [name for name in OTHERS if name.startswith("in ")]
 
 
@@ -92,22 +98,22 @@ def cases(draw, names):
 
 def sampled(body, start, way, r, times):
     """Gap at each fraction of the step, from poses that are computed the long way round."""
-    local = np.array(
-        [
-            body.rotation.T @ rotation(-t * body.angular_velocity)
-            @ (start + t * way - body.position - t * body.velocity)
-            for t in times
-        ]
-    )  # fmt: skip
-    return signed_distance(body.shape, local)[0] - r
+    times = np.asarray(times)[:, None]
+    u = start + times * way - body.position - times * body.velocity
+    full = np.linalg.norm(body.angular_velocity)
+    if full > 0:
+        k = body.angular_velocity / full
+        c, s = np.cos(times * full), np.sin(-times * full)
+        u = c * u + s * np.cross(k, u) + (1 - c) * (u @ k)[:, None] * k
+    return signed_distance(PACKED[id(body.shape)], u @ body.rotation)[0] - r
 
 
 def find(bodies, start, way, r, skin):
     x, v = np.zeros((1, 4)), np.zeros((1, 4))
     x[0, :3], x[0, 3], v[0, :3] = start, r, way
-    walls = Walls(np.float64)
-    walls.find(bodies, x, v, 1, np.array([0, 1]), 1.0, (0.0, 0.0, 0.0), skin)
-    return walls, walls.plane[0, : walls.count[0]].copy()
+    far = [SimpleNamespace(**vars(NOWHERE), shape=shape) for shape in KEPT]
+    WALLS.find([*bodies, *far], x, v, 1, np.array([0, 1]), 1.0, (0.0, 0.0, 0.0), skin)
+    return WALLS.plane[0, : WALLS.count[0]].copy()
 
 
 def plane_gaps(planes, centre, r, f):
@@ -122,7 +128,7 @@ def test_a_contact_is_made_exactly_where_the_way_comes_near(case):
     gap = sampled(body, start, way, r, np.linspace(0, 1, SAMPLES)).min()
     # Closest approach is found to within a step of the advancement, so leave out the doubtful.
     assume(abs(gap - skin) > 0.02 * r)
-    _, planes = find([body], start, way, r, skin)
+    planes = find([body], start, way, r, skin)
     assert (len(planes) > 0) == (gap < skin)
     np.testing.assert_allclose(np.linalg.norm(planes[:, :3], axis=1), 1.0, atol=1e-9)
     assert np.isfinite(planes).all()
@@ -136,7 +142,7 @@ def test_no_plane_is_ever_pierced_before_the_body_is(case):
     times = np.linspace(0, 1, SAMPLES)
     gap = sampled(body, start, way, r, times)
     assume(gap[0] > 0)
-    _, planes = find([body], start, way, r, 0.1 * r)
+    planes = find([body], start, way, r, 0.1 * r)
     touch = np.argmax(gap <= 0) if (gap <= 0).any() else SAMPLES
     # Where the body turns, its planes are tangents in time as well: second order in the angle.
     slack = 0.06 * r + np.linalg.norm(body.angular_velocity) ** 2
@@ -150,35 +156,27 @@ def test_no_plane_is_ever_pierced_before_the_body_is(case):
 def test_no_grain_ends_in_or_beyond_a_convex_body(case):
     """However fast: project the end of the way on the planes, and it is outside, on its side."""
     body, start, way, r = case
-    gap = sampled(body, start, way, r, np.linspace(0, 1, SAMPLES))
-    assume(gap[0] > 0)
     body.angular_velocity = np.zeros(3)
-    _, planes = find([body], start, way, r, 0.1 * r)
+    assume(sampled(body, start, way, r, [0.0])[0] > 0)
+    planes = find([body], start, way, r, 0.1 * r)
     end = start + way
     for _ in range(100):
         for p in planes:
             end = end - min(0.0, plane_gaps(p[None], end, r, 1.0)[0]) * p[:3]
-    assert sampled(body, end, np.zeros(3), r, [0.0])[0] > -r or len(planes) == 0
-    local = body.rotation.T @ (end - body.position - body.velocity)
-    clear = signed_distance(body.shape, local[None])[0][0] - r
-    assert clear > -0.06 * r
-    # No straight line from where it was touches the body: it is still on the same side.
-    ways = body.rotation.T @ (start - body.position)
-    if len(planes) == 1:
-        n = body.rotation.T @ planes[0, :3]
-        assert n @ ways - n @ local > -np.linalg.norm(ways - local) - 1e-9
+    # Where it ends, and on the straight line to there as the body sees it, it touches nothing.
+    assert sampled(body, start, end - start, r, np.linspace(0, 1, 51)).min() > -0.06 * r
 
 
 @settings(max_examples=EXAMPLES // 2, deadline=None)
 @given(cases([*CONVEX, *OTHERS]), triple(3.0), triple(2.0))
 def test_contacts_do_not_depend_on_the_frame(case, turn, shift):
     body, start, way, r = case
-    _, planes = find([body], start, way, r, 0.1 * r)
+    planes = find([body], start, way, r, 0.1 * r)
     m = rotation(turn)
     moved = SimpleNamespace(**vars(body))
     moved.position, moved.rotation = m @ body.position + shift, m @ body.rotation
     moved.velocity, moved.angular_velocity = m @ body.velocity, m @ body.angular_velocity
-    _, again = find([moved], m @ start + shift, m @ way, r, 0.1 * r)
+    again = find([moved], m @ start + shift, m @ way, r, 0.1 * r)
     gap = sampled(body, start, way, r, np.linspace(0, 1, SAMPLES)).min()
     assume(abs(gap - 0.1 * r) > 1e-3 * r)
     assert (len(again) > 0) == (len(planes) > 0)
@@ -187,4 +185,4 @@ def test_contacts_do_not_depend_on_the_frame(case, turn, shift):
         for f in (0.0, 1.0):
             a = plane_gaps(planes, start + f * way, r, f).min()
             b = plane_gaps(again, m @ (start + f * way) + shift, r, f).min()
-            assert abs(a - b) < 0.05 * r or len(again) != len(planes)
+            assert abs(a - b) < 0.05 * r

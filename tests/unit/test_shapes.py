@@ -19,6 +19,7 @@ from berm.core.shapes import (
     Sphere,
 )
 from berm.kernels.jit import JIT_ON
+from berm.kernels.mesh_grid import CUT, EMPTY, SOLID, mesh_bound
 from berm.solvers.walls import pack, signed_distance
 
 pytestmark = pytest.mark.nojit
@@ -70,7 +71,7 @@ def point_triangles(points, tri):
 
 
 def winding(points, tri):
-    """Solid angle of all triangles over 4 pi: 1 inside, 0 outside [van Oosterom & Strackee 1983]."""
+    """Solid angle of all triangles over 4 pi: 1 inside, 0 outside [Oosterom & Strackee 1983]."""
     r = tri[None] - points[:, None, None, :]
     d = np.linalg.norm(r, axis=3)
     a, b, c = r[:, :, 0], r[:, :, 1], r[:, :, 2]
@@ -198,13 +199,15 @@ EVERY = {
     "container": Cone(0.4, 1.0, 1.2, inside=True),
     "torus": torus(24, 12),
     "sheet": Mesh(CUBE[:4] * 0.5, CUBE_FACES[:1]),
-    "ground": HeightField(0.3 * np.sin(np.arange(20))[:, None] * np.cos(np.arange(15)), 0.1, (-1, -0.7)),
+    "ground": HeightField(
+        0.3 * np.sin(np.arange(20))[:, None] * np.cos(np.arange(15)), 0.1, (-1, -0.7)
+    ),
 }
 
 
 @pytest.mark.parametrize("name", list(EVERY))
 def test_gradient_is_a_unit_vector_and_leads_to_the_surface(name):
-    shape = EVERY[name]
+    shape = pack(EVERY[name])
     points = np.random.default_rng(5).uniform(-1, 1, (min(MANY, 1000), 3))
     d, g = signed_distance(shape, points)
     np.testing.assert_allclose(np.linalg.norm(g, axis=1), 1.0, atol=1e-9)
@@ -248,6 +251,7 @@ def test_height_field_distance_matches_brute_force():
             tri += [[p[0], p[1], p[2]], [p[0], p[2], p[3]]]
     points = rng.uniform([-1.2, -1, -0.5], [1.2, 1, 1], (MANY // 2, 3))
     exact = point_triangles(points, np.array(tri))
+    field = pack(field)
     found, g = signed_distance(field, points)
     np.testing.assert_allclose(np.abs(found), exact, atol=1e-12)
     # Straight down from a point below, or up from one above, the sign must flip at the surface.
@@ -267,7 +271,11 @@ def test_height_field_distance_matches_brute_force():
 def test_closed_meshes_are_oriented_outwards_however_they_are_wound():
     rng = np.random.default_rng(8)
     faces = CUBE_FACES.copy()
-    for turned in (faces, faces[:, ::-1], np.where(rng.random((12, 1)) < 0.5, faces, faces[:, ::-1])):
+    for turned in (
+        faces,
+        faces[:, ::-1],
+        np.where(rng.random((12, 1)) < 0.5, faces, faces[:, ::-1]),
+    ):
         mesh = Mesh(CUBE, turned)
         assert mesh.closed and not mesh.two_sided
         tri = mesh.vertices[mesh.faces]
@@ -327,17 +335,23 @@ def test_unreadable_files_say_which_and_why(tmp_path, name, content, says):
     assert re.search(says, str(error.value))
 
 
-def test_the_grid_of_a_mesh_is_conservative():
-    """The clearance of a cell never exceeds the distance of any point in it."""
-    mesh = torus(30, 12) if JIT_ON else torus(6, 4)
-    _, _, frame, dims, starts, members, clear, state = pack(mesh).mesh[:8]
-    points = np.random.default_rng(9).uniform(-1.4, 1.4, (MANY // 2, 3)) * [1, 1, 0.28]
+@pytest.mark.parametrize("inside", [False, True])
+def test_the_grid_of_a_mesh_is_conservative(inside):
+    """Cells never claim more distance than there is, nor a wrong side, and decide most points."""
+    solid = torus(30, 12) if JIT_ON else torus(6, 4)
+    mesh = Mesh(solid.vertices, solid.faces, inside=inside)
+    _, _, frame, dims, starts, members, field = pack(mesh).mesh[:7]
+    points = np.random.default_rng(9).uniform(-1.7, 1.7, (MANY // 2, 3)) * [1, 1, 0.3]
     exact, _ = signed_distance(mesh, points)
-    i, j, k = np.clip((points - frame[:3]) / frame[3], 0, dims - 1).astype(int).T
-    cell = (i * dims[1] + j) * dims[2] + k
-    assert (clear[cell] <= np.abs(exact) + 1e-6).all()
-    assert (clear[cell] > 0.5 * np.abs(exact)).mean() > 0.05
-    assert (exact[state[cell] == 0] > 0).all() and (exact[state[cell] == 1] < 0).all()
+    found = [mesh_bound(frame, dims, field, *p) for p in points]
+    bound, state = np.array([b for b, _ in found]), np.array([s for _, s in found])
+    assert (bound <= np.abs(exact)).all()
+    assert (exact[state == EMPTY] > 0).all() and (exact[state == SOLID] < 0).all()
+    assert (state == EMPTY).any() and (state == SOLID).any()
+    if JIT_ON:
+        assert (state == CUT).mean() < 0.1
+        near = np.abs(exact) < 2 * frame[3]
+        assert near.any() and (np.abs(exact) - bound)[near].max() < 1.8 * frame[3]
     assert len(members) == starts[-1] >= len(mesh.faces)
 
 

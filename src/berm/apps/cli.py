@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -114,10 +115,18 @@ def figures(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder.")] = Path("berm-figures"),
 ) -> None:
     """Reproduce a paper's figures: picture, data, claim and verdict, the misses included."""
+    from berm.apps import console
     from berm.apps.figures import run_figures
 
-    wanted: Any = [part.strip() for part in only.split(",") if part.strip()] if only else None
-    raise typer.Exit(run_figures(paper, only=wanted, quick=quick, out=out))
+    wanted = [part.strip() for part in only.split(",") if part.strip()] if only else None
+    results = run_figures(paper, out=out, only=wanted, quick=quick, say=console.say_plain)
+    shown = console.table("", "figure", "verdict", "seconds", right=("seconds",))
+    for one in results:
+        mark = "[green]ok[/]" if one.ok else "[bold red]MISS[/]"
+        shown.add_row(mark, one.number, console.escape(one.verdict), f"{one.seconds:.0f}")
+    console.out.print()
+    console.out.print(shown)
+    raise typer.Exit(console.OK if all(one.ok for one in results) else console.CHECK_FAILED)
 
 
 @app.command()
@@ -180,6 +189,8 @@ def main() -> None:
     """Run the command line: errors become one line and an exit code."""
     from berm.apps.console import Exit, reporting
 
+    # threads that wait for each other sleep early: on a busy machine spinning costs 20 times
+    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     try:
         with reporting():
             app()

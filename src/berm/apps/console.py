@@ -59,6 +59,11 @@ def say(text: str) -> None:
     out.print(text, soft_wrap=True)
 
 
+def say_plain(text: str) -> None:
+    """Print a line as it is."""
+    out.print(text, markup=False, soft_wrap=True)
+
+
 def table(*columns: str, title: str = "", right: tuple[str, ...] = ()) -> Table:
     """Return an empty table in berm's style; the columns in `right` are aligned to the right."""
     made = Table(title=title or None, title_justify="left", box=None, pad_edge=False)

@@ -156,10 +156,11 @@ def _say_result(
 ) -> None:
     world = run.world
     factor = steps * world.dt / run.wall if run.wall > 0 else math.inf
+    plural = "s" * (world.grains.n != 1)
     if steps:
         say(
             f"{steps * world.dt:g} s simulated in {run.time_taken()} "
-            f"([bold]{factor:.3g}x[/] real time), {world.grains.n:,} grains, "
+            f"([bold]{factor:.3g}x[/] real time), {world.grains.n:,} grain{plural}, "
             f"{world.report.contacts + world.report.wall_contacts:,} contacts"
             + (f", angle of repose [bold]{angle:.1f}°[/]" if angle is not None else "")
         )

@@ -95,7 +95,7 @@ def add_candidate(
             at, d, code = t, away, feature
             q[0], q[1], q[2], q[3], q[4], q[5] = x, y, z, sx, sy, sz
         gap = away - r
-        if not gap > TOUCH * r or t >= 1.0 or gap - skin > (1.0 - t) * length:
+        if not gap > TOUCH * r or t >= 1.0 or gap - skin > (1.0 - t) * length or length == 0.0:
             break
         t = min(1.0, t + max(gap, least) / length)
     if not d - r <= skin:
@@ -193,7 +193,7 @@ def more_room(cand, count):
 @jit
 def gather(
     kind, tri, normals, frame, dims, starts, members, corners, fan_starts, fans, heights, pair,
-    stamps, stamp, cand, pose, fa, ax, ay, az, bx, by, bz, r, skin, length,
+    stamps, stamp, cand, q, pose, fa, ax, ay, az, bx, by, bz, r, skin, length,
 ):  # fmt: skip
     """Collect the candidates of one grain from all triangles near its way."""
     x, y, z = to_body(pose, fa, ax, ay, az)
@@ -205,7 +205,6 @@ def gather(
     ly, hy = min(y, ey) - wide, max(y, ey) + wide
     lz, hz = min(z, ez) - wide, max(z, ez) + wide
     count = np.int64(0)
-    q, fan = np.empty(6), np.empty((2, 3, 3))
     if kind == HEIGHT:
         i0, i1 = cell_range(frame[0], frame[2], heights.shape[0], lx, hx)
         j0, j1 = cell_range(frame[1], frame[2], heights.shape[1], ly, hy)
@@ -239,6 +238,11 @@ def gather(
                         if stamps[k] == stamp:
                             continue
                         stamps[k] = stamp
+                        # Most triangles near by are turned away by their plane.
+                        a, n = tri[k, 0], normals[k, 0]
+                        high = (x - a[0]) * n[0] + (y - a[1]) * n[1] + (z - a[2]) * n[2]
+                        if abs(high) > r + skin + length:
+                            continue
                     cand = more_room(cand, count)
                     found = add_candidate(
                         cand, count, pair if kind == HEIGHT else tri, k, number, one_sided, normals,
@@ -248,7 +252,7 @@ def gather(
                         continue
                     code = np.int64(cand[count, FEATURE])
                     if code == FACE or not is_covered(
-                        kind, tri, corners, fan_starts, fans, heights, frame, fan, number, code, q,
+                        kind, tri, corners, fan_starts, fans, heights, frame, pair[2:], number, code, q,
                         math.sqrt((q[0] - q[3]) ** 2 + (q[1] - q[4]) ** 2 + (q[2] - q[5]) ** 2),
                     ):  # fmt: skip
                         count = found
@@ -256,7 +260,7 @@ def gather(
 
 
 @jit
-def push_out(kind, tri, normals, frame, dims, starts, members, clear, state, heights, x, y, z):
+def push_out(kind, tri, normals, frame, dims, starts, members, field, heights, x, y, z):
     """Whether a centre is in the solid, then distance (negative), normal and surface point."""
     no = (False, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
     if kind == HEIGHT:
@@ -267,11 +271,11 @@ def push_out(kind, tri, normals, frame, dims, starts, members, clear, state, hei
         return True, (z - h) * up, -su * up, -sw * up, up, x, y, h
     if frame[4] == 0.0:
         return no
-    _, cell = mesh_bound(frame, dims, clear, state, x, y, z)
+    _, cell = mesh_bound(frame, dims, field, x, y, z)
     if cell == EMPTY or not box_gap(frame, dims, x, y, z) < LOST * frame[3]:
         return no
     d, gx, gy, gz, qx, qy, qz = mesh_distance(
-        tri, normals, frame, dims, starts, members, clear, x, y, z
+        tri, normals, frame, dims, starts, members, field, x, y, z
     )
     if cell == CUT and d >= 0.0:
         return no
@@ -279,55 +283,24 @@ def push_out(kind, tri, normals, frame, dims, starts, members, clear, state, hei
 
 
 @jit
-def grain_contacts(
-    s, row, b, kind, tri, normals, frame, dims, starts, members, clear, state,
-    corners, fan_starts, fans, heights, pair, stamps, stamp, cand, pose, fa, ax, ay, az, bx, by, bz, r, skin, length,
-    rows, body, plane, impulse, total, count, first, follow,
-):  # fmt: skip
-    """Append the contacts of a grain that goes from a (fraction fa) to b (end of the step)."""
-    x, y, z = to_body(pose, fa, ax, ay, az)
-    c = cand[0]
-    inside, d, c[NX], c[NY], c[NZ], c[QX], c[QY], c[QZ] = push_out(
-        kind, tri, normals, frame, dims, starts, members, clear, state, heights, x, y, z
-    )
-    found = 1
-    c[WAY], c[GAP], c[FEATURE], c[TRIANGLE], c[STATE] = 0.0, d - r, FACE, 0.0, WAITING
-    if not inside:
-        cand, found = gather(
-            kind, tri, normals, frame, dims, starts, members, corners, fan_starts, fans, heights,
-            pair, stamps, stamp, cand, pose, fa, ax, ay, az, bx, by, bz, r, skin, length,
-        )  # fmt: skip
-    while True:
-        k = take_best(cand, found, r)
-        if k < 0:
-            return
-        c = cand[k]
-        f = fa + (1.0 - fa) * (c[WAY] / length if length > 0.0 else 0.0)
-        emit(
-            s, row, b, pose, f, r, c[QX], c[QY], c[QZ], c[NX], c[NY], c[NZ],
-            rows, body, plane, impulse, total, count, first, follow,
-        )  # fmt: skip
-
-
-@jit
-def bound(kind, frame, dims, clear, state, heights, x, y, z):
+def bound(kind, frame, dims, field, heights, x, y, z):
     """Lower bound (m) of the distance to all triangles, below 0 where the point may be in solid."""
     if kind == HEIGHT:
         return height_bound(heights, frame, x, y, z)
-    d, cell = mesh_bound(frame, dims, clear, state, x, y, z)
+    d, cell = mesh_bound(frame, dims, field, x, y, z)
     return -d if cell == SOLID else d
 
 
 @jit
 def mesh_slab(
     s, x, v, slab_start, dt, gravity, skin, b, kind, tri, normals, frame, dims, starts, members,
-    clear, state, corners, fan_starts, fans, heights, pose, blocks, use_legs, legs, leg_count,
+    field, corners, fan_starts, fans, heights, pose, blocks, use_legs, legs, leg_count,
     rows, body, plane, impulse, total, count, first, follow,
 ):  # fmt: skip
     """Contacts of one slab with one mesh or height field: along its rows' ways or given legs."""
     begin, end = slab_start[s], slab_start[s + 1]
     gx, gy, gz = dt * dt * gravity[0], dt * dt * gravity[1], dt * dt * gravity[2]
-    cand, pair = np.empty((64, 11)), np.empty((2, 3, 3))
+    cand, pair, q = np.empty((64, 11)), np.empty((4, 3, 3)), np.empty(6)
     stamps, stamp = np.zeros(0, np.int32), 0
     nblocks = 1 if use_legs else (end - begin + BLOCK - 1) // BLOCK
     for k in range(nblocks):
@@ -336,7 +309,7 @@ def mesh_slab(
             lo, hi = begin + k * BLOCK, min(end, begin + (k + 1) * BLOCK)
             cx, cy, cz, hx, hy, hz, reach = block_in_body(blocks[s, k], pose, dt, gravity, skin)
             half = math.sqrt(hx * hx + hy * hy + hz * hz)
-            if bound(kind, frame, dims, clear, state, heights, cx, cy, cz) > reach + half:
+            if bound(kind, frame, dims, field, heights, cx, cy, cz) > reach + half:
                 continue
         for i in range(lo, hi):
             if use_legs:
@@ -349,32 +322,50 @@ def mesh_slab(
                 bx, by, bz = ax + dt * v[i, 0] + gx, ay + dt * v[i, 1] + gy, az + dt * v[i, 2] + gz
             r = np.float64(x[row, 3])
             length = path_length(pose, fa, ax, ay, az, bx, by, bz)
+            if not length < np.inf:  # nor a number: has no cell; the solver reports such grains
+                continue
             cx, cy, cz = to_body(pose, fa, ax, ay, az)
-            least = bound(kind, frame, dims, clear, state, heights, cx, cy, cz)
-            # Written so that a grain that is not finite goes no further.
-            if not (least <= r + skin + length and length < np.inf):
+            if bound(kind, frame, dims, field, heights, cx, cy, cz) > r + skin + length:
                 continue
             if stamps.shape[0] < tri.shape[0]:
                 stamps = np.zeros(tri.shape[0], np.int32)
             stamp += 1
-            grain_contacts(
-                s, row, b, kind, tri, normals, frame, dims, starts, members, clear, state,
-                corners, fan_starts, fans, heights, pair, stamps, stamp, cand, pose, fa, ax, ay, az, bx, by, bz, r, skin, length,
-                rows, body, plane, impulse, total, count, first, follow,
-            )  # fmt: skip
+            found = cand  # of this grain; gather may need more room for it
+            c = found[0]
+            inside, d, c[NX], c[NY], c[NZ], c[QX], c[QY], c[QZ] = push_out(
+                kind, tri, normals, frame, dims, starts, members, field, heights, cx, cy, cz
+            )
+            c[WAY], c[GAP], c[FEATURE], c[TRIANGLE], c[STATE] = 0.0, d - r, FACE, 0.0, WAITING
+            candidates = np.int64(1)
+            if not inside:
+                found, candidates = gather(
+                    kind, tri, normals, frame, dims, starts, members, corners, fan_starts, fans,
+                    heights, pair, stamps, stamp, cand, q,
+                    pose, fa, ax, ay, az, bx, by, bz, r, skin, length,
+                )  # fmt: skip
+            while True:
+                m = take_best(found, candidates, r)
+                if m < 0:
+                    break
+                c = found[m]
+                f = fa + (1.0 - fa) * (c[WAY] / length if length > 0.0 else 0.0)
+                emit(
+                    s, row, b, pose, f, r, c[QX], c[QY], c[QZ], c[NX], c[NY], c[NZ],
+                    rows, body, plane, impulse, total, count, first, follow,
+                )  # fmt: skip
 
 
 @pjit
 def mesh_contacts(
     x, v, slab_start, dt, gravity, skin, b, kind, tri, normals, frame, dims, starts, members,
-    clear, state, corners, fan_starts, fans, heights, pose, blocks, use_legs, legs, leg_count,
+    field, corners, fan_starts, fans, heights, pose, blocks, use_legs, legs, leg_count,
     rows, body, plane, impulse, total, count, first, follow,
 ):  # fmt: skip
     """Append the contacts of all slabs with body b, a mesh or a height field."""
     for s in prange(slab_start.shape[0] - 1):
         mesh_slab(
             np.int64(s), x, v, slab_start, dt, gravity, skin, b, kind, tri, normals, frame, dims,
-            starts, members, clear, state, corners, fan_starts, fans, heights, pose, blocks,
+            starts, members, field, corners, fan_starts, fans, heights, pose, blocks,
             use_legs, legs, leg_count,
             rows, body, plane, impulse, total, count, first, follow,
         )  # fmt: skip

@@ -4,8 +4,8 @@ A mesh is: tri (nt, 3, 3) corners; normals (nt, 7, 3) of the face, its edges ab,
 corners a, b, c (angle-weighted pseudonormals [Baerentzen & Aanaes 2005]); a grid of cubic cells
 with frame = [0:3] origin, [3] cell edge (m), [4] 1 where the mesh is a solid, [5] 1 where all
 beyond the grid is solid; dims (3,); triangles of cell c are members[starts[c]:starts[c + 1]];
-clear (m) bounds the distance of a cell's points to the mesh from below; state says EMPTY cells
-that lie on the grains' side, SOLID ones, and CUT ones that hold triangles. corners (nt, 3) are the
+field (m) is the signed distance at each cell's centre, or for cells away from the mesh a bound of
+it towards 0 (float32). corners (nt, 3) are the
 triangles' vertex numbers, and vertex v belongs to triangles fans[fan_starts[v]:fan_starts[v + 1]].
 """
 
@@ -20,6 +20,7 @@ from berm.kernels.jit import jit
 EMPTY, SOLID, CUT = 0, 1, 2
 FACE = 0
 SQRT3 = math.sqrt(3.0)
+HALF_DIAGONAL = 0.5 * SQRT3
 
 
 @jit
@@ -136,7 +137,7 @@ def fill_grid(tri, frame, dims, starts, members, store):
 
 
 @jit
-def nearest_triangle(tri, frame, dims, starts, members, clear, x, y, z):
+def nearest_triangle(tri, frame, dims, starts, members, field, x, y, z):
     """Nearest triangle, squared distance (m^2), closest point, feature; ring by ring."""
     best, which, feature = np.inf, np.int64(-1), 0
     qx, qy, qz = 0.0, 0.0, 0.0
@@ -146,8 +147,9 @@ def nearest_triangle(tri, frame, dims, starts, members, clear, x, y, z):
     # The first ring that reaches the grid, and the last one that still does.
     near = most3(max(-ci, ci - dims[0] + 1), max(-cj, cj - dims[1] + 1), max(-ck, ck - dims[2] + 1))
     near = max(near, 0)
-    if near == 0:  # rings within the cell's clearance are empty
-        near = int(clear[(ci * dims[1] + cj) * dims[2] + ck] / (SQRT3 * frame[3]))
+    if near == 0:  # rings that lie wholly within the cell's clearance are empty
+        clear = abs(field[(ci * dims[1] + cj) * dims[2] + ck]) / frame[3] - HALF_DIAGONAL
+        near = np.int64(max(clear, 0.0) / SQRT3)
     far = most3(max(ci, dims[0] - 1 - ci), max(cj, dims[1] - 1 - cj), max(ck, dims[2] - 1 - ck))
     for ring in range(near, far + 1):
         if ring > 0 and best <= ((ring - 1) * frame[3]) ** 2:
@@ -171,9 +173,9 @@ def nearest_triangle(tri, frame, dims, starts, members, clear, x, y, z):
 
 
 @jit
-def mesh_distance(tri, normals, frame, dims, starts, members, clear, x, y, z):
+def mesh_distance(tri, normals, frame, dims, starts, members, field, x, y, z):
     """Signed distance (m), gradient and closest point; the sign is + everywhere for a sheet."""
-    k, d2, qx, qy, qz, code = nearest_triangle(tri, frame, dims, starts, members, clear, x, y, z)
+    k, d2, qx, qy, qz, code = nearest_triangle(tri, frame, dims, starts, members, field, x, y, z)
     n = normals[k, code]
     d = math.sqrt(d2)
     dx, dy, dz = x - qx, y - qy, z - qz
@@ -186,22 +188,31 @@ def mesh_distance(tri, normals, frame, dims, starts, members, clear, x, y, z):
 
 
 @jit
-def mesh_distance_many(tri, normals, frame, dims, starts, members, clear, points, out):
+def mesh_distance_many(tri, normals, frame, dims, starts, members, field, points, out):
     """Fill out (k, 4) with distance (m) and gradient at points (k, 3)."""
     for i in range(points.shape[0]):
         d, gx, gy, gz, _, _, _ = mesh_distance(
-            tri, normals, frame, dims, starts, members, clear,
+            tri, normals, frame, dims, starts, members, field,
             points[i, 0], points[i, 1], points[i, 2],
         )  # fmt: skip
         out[i, 0], out[i, 1], out[i, 2], out[i, 3] = d, gx, gy, gz
 
 
 @jit
-def mesh_bound(frame, dims, clear, state, x, y, z):
-    """Lower bound (m) of the distance from a point to the mesh, and the state of its cell."""
+def mesh_bound(frame, dims, field, x, y, z):
+    """Lower bound (m) of a point's distance to the mesh, and whether it is EMPTY, SOLID or CUT.
+
+    The distance changes no faster than the point moves away from its cell's centre. CUT: unsure.
+    """
     gap = box_gap(frame, dims, x, y, z)
     if not gap <= 0.0:
         return gap, SOLID if frame[5] != 0.0 else EMPTY
     i, j, k = cell_of(frame, dims, x, y, z)
-    c = (i * dims[1] + j) * dims[2] + k
-    return np.float64(clear[c]), np.int64(state[c])
+    dx = x - frame[0] - (i + 0.5) * frame[3]
+    dy = y - frame[1] - (j + 0.5) * frame[3]
+    dz = z - frame[2] - (k + 0.5) * frame[3]
+    d = np.float64(field[(i * dims[1] + j) * dims[2] + k])
+    least = abs(d) - math.sqrt(dx * dx + dy * dy + dz * dz) - 1e-6 * frame[3]
+    if least <= 0.0:
+        return 0.0, CUT
+    return least, EMPTY if d > 0.0 else SOLID

@@ -28,6 +28,8 @@ from berm.kernels.vec8 import (
     vsqrt,
 )
 
+AHEAD = 4.0  # steps that the list of a slow grain looks ahead ...
+AHEAD_MOST = 0.25  # ... but no further than this, in radii
 WINDOW = 64  # rows sorted together by contact count; also the grain of slab limits
 MAX_COUNT = 256  # contact counts above this share one bucket in the window sort
 
@@ -64,6 +66,12 @@ def moments(x, n, out):
         out[1, c] = np.sqrt(var / n)
 
 
+@inner
+def _spare(way, radius):
+    """Room beyond one step's way that a slow grain may use before the list is stale, m."""
+    return max(min(AHEAD * way, AHEAD_MOST * radius) - way, 0.0)
+
+
 @jit
 def assign_cells(x, v, n, dt, skin, lo, inv_cell, dims, axes, cell, level):
     """Cell number (fast axis first in `axes`) and search level of each row; return the top level."""
@@ -77,7 +85,7 @@ def assign_cells(x, v, n, dt, skin, lo, inv_cell, dims, axes, cell, level):
             number = number * dims[c] + at
         cell[i] = number
         way = dt * np.sqrt(v[i, 0] ** 2 + v[i, 1] ** 2 + v[i, 2] ** 2)
-        reach = x[i, 3] * (1.0 + 0.5 * skin) + way
+        reach = x[i, 3] * (1.0 + 0.5 * skin) + way + _spare(way, x[i, 3])
         cells = min(np.int64(np.ceil(2.0 * reach * inv_cell - 1e-4)), np.int64(1000))
         level[i] = max(cells - 1, 0)
         top = max(top, level[i])
@@ -117,7 +125,10 @@ def _scan_range(i, first, last, x, v, dt, widen, levels, level, found, s, at):
     zero = splat(dt - dt)
     one = splat((dt - dt) + np.float32(1.0))
     tiny = splat((dt - dt) + np.float32(1e-30))
-    speed2 = fma(ui, ui, fma(vi, vi, wi * wi))
+    ahead = splat((dt - dt) + np.float32(AHEAD))
+    most = splat((dt - dt) + np.float32(AHEAD_MOST))
+    fast_i = step * vsqrt(fma(ui, ui, fma(vi, vi, wi * wi)))
+    spare_i = vmax(vmin(ahead * fast_i, most * ri) - fast_i, zero)
     mine = level[i]
     end = splat(np.int32(last))
     for b in range(first, last, 8):
@@ -127,9 +138,10 @@ def _scan_range(i, first, last, x, v, dt, widen, levels, level, found, s, at):
         dy = yj - yi
         dz = zj - zi
         # one of the two may be stopped by a third within the step: the faster one's whole way
-        fast = step * vsqrt(vmax(fma(uj, uj, fma(vj, vj, wj * wj)), speed2))
-        limit = wide * (ri + rj)
-        around = limit + fast
+        fast_j = step * vsqrt(fma(uj, uj, fma(vj, vj, wj * wj)))
+        spare_j = vmax(vmin(ahead * fast_j, most * rj) - fast_j, zero)
+        limit = fma(wide, ri + rj, spare_i + spare_j)
+        around = limit + vmax(fast_i, fast_j)
         near = fma(dx, dx, fma(dy, dy, dz * dz)) <= around * around
         ex = step * (uj - ui)
         ey = step * (vj - vi)
@@ -312,13 +324,23 @@ def fill(
         )  # fmt: skip
 
 
+@jit
+def note_positions(x, v, n, dt, ref):
+    """Write predicted position and spare room of each row to ref (n, 4)."""
+    for i in range(n):
+        way = np.sqrt(v[i, 0] ** 2 + v[i, 1] ** 2 + v[i, 2] ** 2) * dt
+        for c in range(3):
+            ref[i, c] = x[i, c] + dt * v[i, c]
+        ref[i, 3] = _spare(way, x[i, 3])
+
+
 @inner
 def _moved_slab(s, slab, x, v, dt, half_skin, ref):
     for i in range(slab[s], slab[s + 1]):
         dx = x[i, 0] + dt * v[i, 0] - ref[i, 0]
         dy = x[i, 1] + dt * v[i, 1] - ref[i, 1]
         dz = x[i, 2] + dt * v[i, 2] - ref[i, 2]
-        limit = half_skin * x[i, 3]
+        limit = half_skin * x[i, 3] + ref[i, 3]
         if not (dx * dx + dy * dy + dz * dz <= limit * limit):
             return True
     return False

@@ -33,6 +33,7 @@ from berm.kernels.p2_mass import (
     UP_Z,
     H,
     contact_area,
+    pair_geometry,
 )
 from berm.kernels.slabs import clear_slab, sum_slab
 from berm.kernels.vec8 import (
@@ -63,7 +64,7 @@ def root_factor(k, c, w, iterations):
 
 @inner
 def _prepare_slab(
-    s, slab, lanes, ptr, nbr, imp, x, v, u, mat, nmat, table, w_count, w_rows, w_body, w_plane,
+    s, slab, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows, w_body, w_plane,
     w_imp, body_mat, par, iterations,
 ):  # fmt: skip
     """Per contact: root factor of (28) and whether it is active in this step."""
@@ -86,7 +87,7 @@ def _prepare_slab(
             limit = ri + rj
             hit = (fma(nx, nx, fma(ny, ny, nz * nz)) <= limit * limit) & (rows != j)
             w = mi + mj
-            if nmat == 1 and bits(w == splat(memo[0])) == ALL_LANES:
+            if common >= 0 and bits(w == splat(memo[0])) == ALL_LANES:
                 store(imp, 24 * slot, splat(memo[1]))
             else:
                 for m in range(8):
@@ -119,10 +120,9 @@ def wall_gap(s, b, i, w_plane, x, u, par):
 
 
 @inline
-def correct(gap, approach, sx, sy, sz, slide, factor, k, c, mu_s, mu_k, glue, zero, one, flags):
+def correct(gap, approach, slide2, factor, k, c, mu_s, mu_k, glue, zero, one, flags):
     """Normal correction and friction share of eight contacts: (23), (33), (36)."""
-    stiff = k + c
-    normal = zero - factor * (k * gap + c * approach) / stiff
+    normal = zero - factor * (k * gap + c * approach) / (k + c)
     cap_s = mu_s * vabs(normal)
     cap_k = mu_k * vabs(normal)
     if flags & ADHESIVE:
@@ -130,13 +130,14 @@ def correct(gap, approach, sx, sy, sz, slide, factor, k, c, mu_s, mu_k, glue, ze
         normal = normal - pull
         cap_s = cap_s + glue
         cap_k = cap_k + glue
-    share = select(slide <= cap_s, one, vmin(cap_k / slide, one))
+    slide = vsqrt(slide2)
+    share = select(slide <= cap_s, one, vmin(cap_k * slide * (one / slide2), one))
     return normal, share
 
 
 @inner
 def _pairs_slab(
-    s, slab, lanes, ptr, nbr, imp, x, u, mat, nmat, table, par, flags, retest, shift, acc, stats
+    s, slab, lanes, ptr, nbr, imp, x, u, mat, nmat, common, table, par, flags, retest, shift, acc, stats
 ):
     zero = splat(par[GX] - par[GX])
     one = splat(par[GX] - par[GX] + np.float32(1.0))
@@ -146,11 +147,11 @@ def _pairs_slab(
     up_x = splat(par[UP_X])
     up_y = splat(par[UP_Y])
     up_z = splat(par[UP_Z])
-    k = splat(table[T_K, 0])
-    c = splat(table[T_C, 0])
-    mu_s = splat(table[T_MU_S, 0])
-    mu_k = splat(table[T_MU_K, 0])
-    stick = splat(table[T_ADHESION, 0])
+    k = splat(table[T_K, max(common, 0)])
+    c = splat(table[T_C, max(common, 0)])
+    mu_s = splat(table[T_MU_S, max(common, 0)])
+    mu_k = splat(table[T_MU_K, max(common, 0)])
+    stick = splat(table[T_ADHESION, max(common, 0)])
     glue = zero
     total = zero
     most = zero
@@ -165,28 +166,21 @@ def _pairs_slab(
         ay = zero
         az = zero
         an = zero
+        j = load(nbr, 8 * ptr[q])
+        nx, ny, nz, rx, ry, rz, gap, mj, rj = pair_geometry(
+            rows, j, xi, yi, zi, ri, ui, vi, wi, x, u, zero, one, tiny
+        )
         for slot in range(ptr[q], ptr[q + 1]):
-            j = load(nbr, 8 * slot)
-            xj, yj, zj, rj = gather4(x, j)
-            uj, vj, wj, mj = gather4(u, j)
-            rx = ui - uj
-            ry = vi - vj
-            rz = wi - wj
-            nx = (xi - xj) + rx
-            ny = (yi - yj) + ry
-            nz = (zi - zj) + rz
-            far2 = fma(nx, nx, fma(ny, ny, nz * nz))
-            far = vsqrt(vmax(far2, tiny * tiny))
-            over = one / far
-            nx = nx * over
-            ny = ny * over
-            nz = select(far2 > tiny, nz * over, one)
-            gap = far - (ri + rj)
+            # the next slot's geometry is under way while this one's friction waits for roots
+            j_next = load(nbr, 8 * min(slot + 1, ptr[q + 1] - 1))
+            after = pair_geometry(
+                rows, j_next, xi, yi, zi, ri, ui, vi, wi, x, u, zero, one, tiny
+            )
             if retest:
-                on = select((gap <= zero) & (rows != j), one, zero)
+                on = select(gap <= zero, one, zero)
             else:
                 on = load(imp, 24 * slot + 8)
-            if nmat > 1:
+            if common < 0:
                 pair = take(mat, rows) * splat(np.int32(nmat)) + take(mat, j)
                 k = take(table[T_K], pair)
                 c = take(table[T_C], pair)
@@ -200,9 +194,9 @@ def _pairs_slab(
             sx = fma(zero - approach, nx, rx)
             sy = fma(zero - approach, ny, ry)
             sz = fma(zero - approach, nz, rz)
-            slide = vsqrt(fma(sx, sx, fma(sy, sy, sz * sz)))
+            slide2 = fma(sx, sx, fma(sy, sy, sz * sz))
             normal, share = correct(
-                gap, approach, sx, sy, sz, slide, load(imp, 24 * slot), k, c, mu_s, mu_k, glue,
+                gap, approach, slide2, load(imp, 24 * slot), k, c, mu_s, mu_k, glue,
                 zero, one, flags,
             )  # fmt: skip
             scale = on / w
@@ -225,6 +219,8 @@ def _pairs_slab(
             scatter_add8(
                 acc, j, shift, (lower * lx, lower * ly, lower * lz, on, zero, zero, zero, zero)
             )
+            j = j_next
+            nx, ny, nz, rx, ry, rz, gap, mj, rj = after
         scatter_add8(acc, rows, shift, (ax, ay, az, an, zero, zero, zero, zero))
     if flags & STATS:
         for m in range(8):
@@ -274,7 +270,7 @@ def wall_correction(
 
 @inner
 def _contact_slab(
-    s, slab, lanes, ptr, nbr, imp, x, v, u, mat, nmat, table, w_count, w_rows, w_body, w_plane,
+    s, slab, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows, w_body, w_plane,
     w_imp, body_mat, par, flags, retest, reach, base, acc, stats,
 ):  # fmt: skip
     clear_slab(s, reach, base, acc)
@@ -282,7 +278,7 @@ def _contact_slab(
         stats[s, c] = 0.0
     shift = base[s] - reach[s, 0]
     _pairs_slab(
-        s, slab, lanes, ptr, nbr, imp, x, u, mat, nmat, table, par, flags, retest, shift, acc,
+        s, slab, lanes, ptr, nbr, imp, x, u, mat, nmat, common, table, par, flags, retest, shift, acc,
         stats,
     )  # fmt: skip
     push = np.zeros(3, x.dtype)
@@ -360,7 +356,7 @@ def predict_slab(s, slab, v, u, par):
 
 @pjit
 def solve(
-    slab, lanes, ptr, nbr, imp, x, v, u, mat, nmat, table, w_count, w_rows, w_body, w_plane, w_imp,
+    slab, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows, w_body, w_plane, w_imp,
     w_total, body_mat, par, base_flags, iterations, substeps, retest, reach, base, acc, stats,
 ):  # fmt: skip
     """All iterations of a step: every grain by itself, then the average of its corrections."""
@@ -372,7 +368,7 @@ def solve(
             predict_slab(s, slab, v, u, par)
         for s in prange(n):
             _prepare_slab(
-                s, slab, lanes, ptr, nbr, imp, x, v, u, mat, nmat, table, w_count, w_rows, w_body,
+                s, slab, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows, w_body,
                 w_plane, w_imp, body_mat, par, iterations,
             )  # fmt: skip
         for it in range(iterations):
@@ -380,7 +376,7 @@ def solve(
             flags = base_flags | (STATS if last and sub == substeps - 1 else 0)
             for s in prange(n):
                 _contact_slab(
-                    s, slab, lanes, ptr, nbr, imp, x, v, u, mat, nmat, table, w_count, w_rows,
+                    s, slab, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows,
                     w_body, w_plane, w_imp, body_mat, par, flags, retest, reach, base, acc, stats,
                 )  # fmt: skip
             for s in prange(n):

@@ -137,8 +137,8 @@ def contact_area(gap, ri, rj, zero, one):
 
 
 @inline
-def _geometry(rows, j, xi, yi, zi, ri, ui, vi, wi, mi, x, u, zero, one, tiny):
-    """Normal, relative displacement, gap (22) and split mass of eight pairs."""
+def pair_geometry(rows, j, xi, yi, zi, ri, ui, vi, wi, x, u, zero, one, tiny):
+    """Normal, relative displacement, gap (22), inverse mass and radius of eight partners."""
     xj, yj, zj, rj = gather4(x, j)
     uj, vj, wj, mj = gather4(u, j)
     rx = ui - uj
@@ -153,12 +153,12 @@ def _geometry(rows, j, xi, yi, zi, ri, ui, vi, wi, mi, x, u, zero, one, tiny):
     # idle lanes hold their own row; coincident centres have no normal: take up
     nz = select(far2 > tiny, nz * over, one)
     gap = select(rows != j, far - (ri + rj), one)
-    return nx * over, ny * over, nz, rx, ry, rz, gap, mi + mj, rj
+    return nx * over, ny * over, nz, rx, ry, rz, gap, mj, rj
 
 
 @inner
 def _pairs_slab(
-    s, slab, lanes, ptr, nbr, imp, last, x, u, mat, nmat, table, par, flags, reach, base, acc, stats
+    s, slab, lanes, ptr, nbr, imp, last, x, u, mat, nmat, common, table, par, flags, reach, base, acc, stats
 ):
     zero = splat(par[GX] - par[GX])
     one = splat(par[GX] - par[GX] + np.float32(1.0))
@@ -170,11 +170,11 @@ def _pairs_slab(
     touch = splat(par[TOUCH])
     beta = splat(par[BETA])
     pi = splat(par[GX] - par[GX] + np.float32(np.pi))
-    k = splat(table[T_K, 0])
-    c = splat(table[T_C, 0])
-    mu_s = splat(table[T_MU_S, 0])
-    mu_k = splat(table[T_MU_K, 0])
-    stick = splat(table[T_ADHESION, 0])
+    k = splat(table[T_K, max(common, 0)])
+    c = splat(table[T_C, max(common, 0)])
+    mu_s = splat(table[T_MU_S, max(common, 0)])
+    mu_k = splat(table[T_MU_K, max(common, 0)])
+    stick = splat(table[T_ADHESION, max(common, 0)])
     dx = zero
     dy = zero
     dz = zero
@@ -196,19 +196,19 @@ def _pairs_slab(
         by = zero
         bz = zero
         j = load(nbr, 8 * ptr[q])
-        nx, ny, nz, rx, ry, rz, gap, mass, rj = _geometry(
-            rows, j, xi, yi, zi, ri, ui, vi, wi, mi, x, u, zero, one, tiny
+        nx, ny, nz, rx, ry, rz, gap, mj, rj = pair_geometry(
+            rows, j, xi, yi, zi, ri, ui, vi, wi, x, u, zero, one, tiny
         )
         for slot in range(ptr[q], ptr[q + 1]):
             # the next slot's geometry is under way while this one's friction waits for roots
             j_next = load(nbr, 8 * min(slot + 1, ptr[q + 1] - 1))
-            after = _geometry(
-                rows, j_next, xi, yi, zi, ri, ui, vi, wi, mi, x, u, zero, one, tiny
+            after = pair_geometry(
+                rows, j_next, xi, yi, zi, ri, ui, vi, wi, x, u, zero, one, tiny
             )
             px = load(imp, 24 * slot)
             py = load(imp, 24 * slot + 8)
             pz = load(imp, 24 * slot + 16)
-            if nmat > 1:
+            if common < 0:
                 pair = take(mat, rows) * splat(np.int32(nmat)) + take(mat, j)
                 k = take(table[T_K], pair)
                 c = take(table[T_C], pair)
@@ -222,7 +222,7 @@ def _pairs_slab(
                 dy = load(last, 24 * slot + 8)
                 dz = load(last, 24 * slot + 16)
             fx, fy, fz, sx, sy, sz, approach = respond(
-                nx, ny, nz, rx, ry, rz, gap, mass, px, py, pz, k, c, mu_s, mu_k, glue, slip,
+                nx, ny, nz, rx, ry, rz, gap, mi + mj, px, py, pz, k, c, mu_s, mu_k, glue, slip,
                 keep_n, keep_t, dx, dy, dz, beta, zero, one, flags,
             )  # fmt: skip
             if last.shape[0] > 0:
@@ -251,7 +251,7 @@ def _pairs_slab(
                 (zero - fx, zero - fy, zero - fz, ones, zero - sx, zero - sy, zero - sz, zero),
             )  # fmt: skip
             j = j_next
-            nx, ny, nz, rx, ry, rz, gap, mass, rj = after
+            nx, ny, nz, rx, ry, rz, gap, mj, rj = after
         scatter_add8(acc, rows, shift, (ax, ay, az, an, bx, by, bz, zero))
     if flags & STATS:
         for m in range(8):
@@ -333,7 +333,7 @@ def _walls_slab(
 
 @inner
 def _contact_slab(
-    s, slab, lanes, ptr, nbr, imp, last, x, u, mat, nmat, table, w_count, w_rows, w_body, w_plane,
+    s, slab, lanes, ptr, nbr, imp, last, x, u, mat, nmat, common, table, w_count, w_rows, w_body, w_plane,
     w_imp, w_total, body_mat, par, flags, reach, base, acc, stats,
 ):  # fmt: skip
     clear_slab(s, reach, base, acc)
@@ -342,7 +342,7 @@ def _contact_slab(
     stats[s, 2] = 0.0
     stats[s, 5] = 0.0
     _pairs_slab(
-        s, slab, lanes, ptr, nbr, imp, last, x, u, mat, nmat, table, par, flags, reach, base, acc,
+        s, slab, lanes, ptr, nbr, imp, last, x, u, mat, nmat, common, table, par, flags, reach, base, acc,
         stats,
     )  # fmt: skip
     if w_count[s] > 0:
@@ -416,7 +416,7 @@ def predict(slab, v, warm, u, par):
 
 @pjit
 def solve(
-    slab, lanes, ptr, nbr, imp, last, x, v, u, warm, mat, nmat, table, w_count, w_rows, w_body,
+    slab, lanes, ptr, nbr, imp, last, x, v, u, warm, mat, nmat, common, table, w_count, w_rows, w_body,
     w_plane, w_imp, w_total, body_mat, par, base_flags, iterations, substeps, keep_n, keep_t,
     acceleration, reach, base, acc, stats,
 ):  # fmt: skip
@@ -440,7 +440,7 @@ def solve(
                     flags |= STATS
             for s in prange(n):
                 _contact_slab(
-                    s, slab, lanes, ptr, nbr, imp, last, x, u, mat, nmat, table, w_count, w_rows,
+                    s, slab, lanes, ptr, nbr, imp, last, x, u, mat, nmat, common, table, w_count, w_rows,
                     w_body, w_plane, w_imp, w_total, body_mat, par, flags, reach, base, acc, stats,
                 )  # fmt: skip
             for s in prange(n):
@@ -456,6 +456,8 @@ def _touch_slab(s, slab, lanes, ptr, nbr, x, u, w_count, w_rows, w_plane, par, r
     touch = splat(par[TOUCH])
     shift = base[s] - reach[s, 0]
     for q in range(slab[s] // 8, (slab[s + 1] + 7) // 8):
+        if ptr[q] == ptr[q + 1]:
+            continue
         rows = load(lanes, 8 * q)
         xi, yi, zi, ri = gather4(x, rows)
         ui, vi, wi, _ = gather4(u, rows)

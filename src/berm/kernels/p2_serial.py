@@ -107,7 +107,7 @@ def _prepare(slab, lanes, ptr, nbr, imp, x, u, mat, nmat, table, iterations):
 
 @jit
 def solve(
-    slab, lanes, ptr, nbr, imp, x, v, u, mat, nmat, table, w_count, w_rows, w_body, w_plane, w_imp,
+    slab, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows, w_body, w_plane, w_imp,
     w_total, body_mat, par, flags, iterations, substeps, retest, reach, base, acc, stats,
 ):  # fmt: skip
     """All iterations of a step, one contact after the other."""

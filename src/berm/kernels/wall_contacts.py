@@ -127,7 +127,9 @@ def emit(
     sx = pose[12] + pose[16] * uz - pose[17] * uy
     sy = pose[13] + pose[17] * ux - pose[15] * uz
     sz = pose[14] + pose[15] * uy - pose[16] * ux
-    ux, uy, uz = ux + pose[0] + f * pose[12], uy + pose[1] + f * pose[13], uz + pose[2] + f * pose[14]
+    ux += pose[0] + f * pose[12]
+    uy += pose[1] + f * pose[13]
+    uz += pose[2] + f * pose[14]
     offset = nx * (ux - f * sx) + ny * (uy - f * sy) + nz * (uz - f * sz)
     cap = rows.shape[1]
     j = first[row]
@@ -173,7 +175,7 @@ def trace(kind, prm, k, pose, fa, ax, ay, az, bx, by, bz, r, skin, length, t):
         gap = d - r
         if gap < best[1]:
             best = (t, gap, x, y, z, gx, gy, gz)
-        if not gap > TOUCH * r or t >= 1.0 or gap - skin > (1.0 - t) * length:
+        if not gap > TOUCH * r or t >= 1.0 or gap - skin > (1.0 - t) * length or length == 0.0:
             return best
         t = min(1.0, t + max(gap, least) / length)
 
@@ -394,3 +396,24 @@ def match_contacts(
             np.int64(s), rows, body, plane, impulse, count, use_old_row, old_row,
             old_body, old_plane, old_impulse, old_first, old_follow, old_claim,
         )  # fmt: skip
+
+
+@jit
+def sum_forces(rows, body, plane, total, count, x, origin, out):
+    """Add force and torque about the body's origin of all contacts to out (bodies, 6)."""
+    for s in range(rows.shape[0]):
+        for k in range(count[s]):
+            i, b = rows[s, k], body[s, k]
+            fx = -np.float64(total[s, k, 0])
+            fy = -np.float64(total[s, k, 1])
+            fz = -np.float64(total[s, k, 2])
+            r = np.float64(x[i, 3])
+            ax = x[i, 0] - r * plane[s, k, 0] - origin[b, 0]
+            ay = x[i, 1] - r * plane[s, k, 1] - origin[b, 1]
+            az = x[i, 2] - r * plane[s, k, 2] - origin[b, 2]
+            out[b, 0] += fx
+            out[b, 1] += fy
+            out[b, 2] += fz
+            out[b, 3] += ay * fz - az * fy
+            out[b, 4] += az * fx - ax * fz
+            out[b, 5] += ax * fy - ay * fx

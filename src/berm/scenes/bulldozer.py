@@ -122,7 +122,8 @@ class Bulldozer(Scene[BulldozerParams]):
         middle = float(height[np.abs(place) < 0.6 * half].mean()) - level
         r = params.radius
         pushing = history["resistance"][history["time"] > params.settle + 0.3]
-        force = float(pushing[: max(1, len(pushing) - round(0.6 / params.dt))].mean())
+        driven = pushing[: max(1, len(pushing) - round(0.6 / params.dt))]
+        force = float(driven.mean()) if len(driven) else math.nan
         return [
             Outcome("ridge on the left", left > 0.5 * r, left / r, "above 0.5 radii"),
             Outcome("ridge on the right", right > 0.5 * r, right / r, "above 0.5 radii"),

@@ -74,7 +74,7 @@ class Collapse(Scene[CollapseParams]):
             LOOSE * math.pi * params.column**2 * height / (4 / 3 * math.pi * params.radius**3)
         )
         world.add_body(Plane(), name="floor", material="rough wall")
-        length = 3.0 * height + 20 * large
+        length = 8.0 * height + 100 * large  # what splashes up while it settles falls back
         world.add_body(
             Cylinder(params.column, length, inside=True, open_ends=True, wall=params.column),
             name="cylinder",
@@ -84,8 +84,8 @@ class Collapse(Scene[CollapseParams]):
         )
         edge = params.column
         place, radii = lattice(
-            (-edge, -edge, 0.0), (edge, edge, length), (2 * params.radius - large, large),
-            0.05, params.seed,
+            (-edge, -edge, 0.0), (edge, edge, 3.0 * height + 20 * large),
+            (2 * params.radius - large, large), 0.05, params.seed,
         )  # fmt: skip
         inside = np.hypot(place[:, 0], place[:, 1]) < params.column - large
         chosen = np.argsort(place[inside, 2], kind="stable")[:count]
@@ -110,7 +110,7 @@ class Collapse(Scene[CollapseParams]):
         reach = _deposit_radius(world, params.radius)
         runout = reach / params.column - 1.0
         exact = lube_runout(aspect)
-        top = float(height_map(world, floor=0.0).heights.max())
+        top = _middle_height(world, 0.25 * params.column)
         moved = history.last("centre_height", 0.5)
         creep = float(abs(moved[-1] - moved[0]) / params.radius)
         return [
@@ -121,6 +121,12 @@ class Collapse(Scene[CollapseParams]):
                     f"0.2 to {aspect:.2f}"),
             Outcome("creep of the last half second", creep < 0.1, creep, "below 0.1 radii"),
         ]  # fmt: skip
+
+
+def _middle_height(world: World, reach: float) -> float:
+    """Mean height (m) of the surface within `reach` of the axis."""
+    grid = height_map(world, floor=0.0, low=(-reach, -reach), high=(reach, reach))
+    return float(grid.heights.mean())
 
 
 def _deposit_radius(world: World, radius: float) -> float:

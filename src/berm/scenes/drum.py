@@ -67,9 +67,12 @@ class Drum(Scene[DrumParams]):
         world.add_body(
             # longer than the space between the plates, so that the seam is tight
             Cylinder(
-                params.drum, params.width + 4 * large, inside=True, open_ends=True,
+                params.drum,
+                params.width + 4 * large,
+                inside=True,
+                open_ends=True,
                 wall=params.drum,
-            ),  # fmt: skip
+            ),
             name="mantle",
             material="rough wall",
             rotation=LIE,

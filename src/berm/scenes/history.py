@@ -64,7 +64,7 @@ class History:
         return list(self._columns)
 
     def last(self, name: str, seconds: float) -> Array:
-        """Return the part of a column that belongs to the last `seconds`; empty if there is none."""
+        """Return the part of a column that belongs to the last `seconds`."""
         if name not in self._columns or not len(self):
             return np.zeros(0)
         time = self["time"]

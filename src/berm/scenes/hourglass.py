@@ -76,7 +76,7 @@ class Hourglass(Scene[HourglassParams]):
         large = params.radius * (1 + params.spread)
         ball = 4.0 / 3.0 * math.pi * params.radius**3
         tall = 2.2 * params.grains * ball / (LOOSE * math.pi * wide**2) + 20 * large
-        wall = 3 * large
+        wall = small  # thick, so that a grain that is knocked in comes back out inside
         glass = material("rough wall", friction=0.25)
         for name, side in (("upper", 1.0), ("lower", -1.0)):
             ends = (small, wide) if side > 0 else (wide, small)

@@ -41,7 +41,9 @@ class PileParams(GrainParams):
         0.2, ge=0.0, le=0.66, description="radii vary by this share to both sides (0.66: 1 to 5)"
     )
     rate: float = Field(400.0, gt=0.0, le=1.0e6, description="grains a second")
-    drop: float = Field(0.8, ge=0.0, le=100.0, description="height of the spout above the floor (m)")
+    drop: float = Field(
+        0.8, ge=0.0, le=100.0, description="height of the spout above the floor (m)"
+    )
     spout: float = Field(0.12, gt=0.0, le=10.0, description="radius of the spout (m)")
     settle: float = Field(3.0, ge=0.0, le=1000.0, description="time to come to rest after it (s)")
 

@@ -21,7 +21,7 @@ from berm.world.world import World
 GRAVITY = 9.81  # m/s^2
 BEYOND = 2.0  # degrees that the plane tilts beyond the angle of slip
 HOLD = 1.0  # s that the plane then stays
-SLIPPED = 0.2  # radii: a grain that has moved so far along the plane has slipped
+SLIPPED = 0.02  # radii: a grain that has moved so far along the plane has slipped
 
 
 class SlopeParams(SceneParams):

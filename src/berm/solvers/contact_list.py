@@ -47,7 +47,7 @@ class ContactList:
         self.home: Array = np.zeros(0, np.int32)  # lane of each row
         self.reach: Array = np.zeros((0, 2), np.int64)  # rows that a slab touches
         self.base: Array = np.zeros(0, np.int64)  # where its accumulator starts
-        self.ref: Array = np.zeros((0, 3), self.dtype)  # predicted positions at the search
+        self.ref: Array = np.zeros((0, 4), self.dtype)  # predicted positions and spare room
         self.came_from: Array = np.zeros(0, np.int32)  # row before the last search, -1: new
         self._store: dict[str, Array] = {}  # buffers kept, since fresh memory costs page faults
         self.moves = 0  # how often rows have been sorted
@@ -95,9 +95,8 @@ class ContactList:
         found, count = self._search(grains, dt, skin, top > 0, level, cell, start, dims, axes)
         self._slice(grains, found, count)
         self.came_from = grains.was[:n].copy()
-        self.ref = self._room("ref", 3 * n, self.dtype).reshape(n, 3)
-        np.multiply(grains.v[:n, :3], real(dt), out=self.ref)
-        self.ref += grains.x[:n, :3]
+        self.ref = self._room("ref", 4 * n, self.dtype).reshape(n, 4)
+        neighbours.note_positions(grains.x, grains.v, n, real(dt), self.ref)
         grains.was[:n] = np.arange(n, dtype=np.int32)
         grains.changed = False
         self.moves += 1

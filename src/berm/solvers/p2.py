@@ -16,6 +16,7 @@ from berm.core.report import StepReport
 from berm.kernels import p2_count, p2_mass, p2_serial
 from berm.kernels import p2_mass as at
 from berm.kernels.jit import use_threads_for
+from berm.kernels.neighbours import AHEAD_MOST
 from berm.solvers.base import SOLVERS, Stages, WorldView
 from berm.solvers.contact_list import ContactList
 from berm.solvers.walls import Walls
@@ -108,6 +109,9 @@ class P2:
         self.acc: Array = np.zeros((1, 8), world.grains.dtype)
         self.change: Array = np.zeros(0, world.grains.dtype)
         self.mean_mass = 0.0
+        self.wall_skin = 0.0
+        self.bodies_seen = -1
+        self.only_kind = -1  # the material of all grains, or -1 where there are several
 
     def step(self, world: WorldView, dt: float) -> StepReport:
         """Advance by dt: search on predicted positions, correct, integrate (Sec. 3, 4)."""
@@ -121,6 +125,11 @@ class P2:
         with clock.stage("search"):
             if grains.changed:
                 self.mean_mass = float(grains.mass.mean())
+                # at least as far as a grain may go while the list of pairs is kept
+                far = max(self.WALL_SKIN, 0.5 * self.skin + AHEAD_MOST)
+                self.wall_skin = far * float(grains.radius.mean(dtype=np.float64))
+                kinds = grains.material[: grains.n]
+                self.only_kind = int(kinds[0]) if kinds.min() == kinds.max() else -1
             report.rebuilt = self.contacts.is_stale(grains, dt, self.skin)
             old_row = None
             if report.rebuilt:
@@ -128,10 +137,13 @@ class P2:
                 old_row = self.contacts.came_from
             self._make_room(grains.n)
         with clock.stage("walls"):
-            self.walls.find(
-                world.bodies, grains.x, grains.v, grains.n, self.contacts.slab, dt, world.gravity,
-                self.WALL_SKIN * float(grains.radius.mean()), old_row,
-            )  # fmt: skip
+            if report.rebuilt or self._bodies_moved(world):
+                self.walls.find(
+                    world.bodies, grains.x, grains.v, grains.n, self.contacts.slab, dt,
+                    world.gravity, self.wall_skin, old_row,
+                )  # fmt: skip
+            else:
+                self.walls.total[:] = 0.0
         with clock.stage("solve"):
             stats = self._solve(world, dt, report.rebuilt)
         with clock.stage("forces"):
@@ -139,6 +151,11 @@ class P2:
         self._fill_report(report, stats, world)
         report.timings = clock.seconds
         return report
+
+    def _bodies_moved(self, world: WorldView) -> bool:
+        """Whether contacts with bodies must be found anew although no grain has gone far."""
+        known, self.bodies_seen = self.bodies_seen, len(world.bodies)
+        return known != len(world.bodies) or any(body.driven for body in world.bodies)
 
     def _make_room(self, n: int) -> None:
         if len(self.u) < n:
@@ -156,13 +173,14 @@ class P2:
         table = self._table(world, h)
         body_mat = np.array([body.material for body in world.bodies] or [0], np.int32)
         nmat = len(world.materials)
+        common = self.only_kind * nmat + self.only_kind if self.only_kind >= 0 else -1
         stats = np.zeros((list_.slabs, 8))
         base_flags = at.ADHESIVE if table[at.T_ADHESION].any() else 0
         if self.averaging != "mass":
             kernel = p2_count.solve if self.averaging == "count" else p2_serial.solve
             kernel(
                 list_.slab, list_.lanes, list_.ptr, list_.nbr, list_.imp, grains.x, grains.v,
-                self.u, grains.material, nmat, table, walls.count, walls.rows, walls.body,
+                self.u, grains.material, nmat, common, table, walls.count, walls.rows, walls.body,
                 walls.plane, walls.impulse, walls.total, body_mat, par, base_flags,
                 self.iterations, self.substeps, self.retest, list_.reach, list_.base, self.acc,
                 stats,
@@ -178,7 +196,7 @@ class P2:
             )  # fmt: skip
         p2_mass.solve(
             *lists, list_.imp, self.change, grains.x, grains.v, self.u, grains.warm,
-            grains.material, nmat, table, walls.count, walls.rows, walls.body, walls.plane,
+            grains.material, nmat, common, table, walls.count, walls.rows, walls.body, walls.plane,
             walls.impulse, walls.total, body_mat, par, base_flags, self.iterations, self.substeps,
             self.real(self.memory_normal), self.real(self.memory_tangent),
             self.real(self.acceleration), list_.reach, list_.base, self.acc, stats,
@@ -242,6 +260,9 @@ class P2:
             "contacts": self.contacts.state(),
             "walls": self.walls.state(),
             "mean_mass": self.mean_mass,
+            "only_kind": self.only_kind,
+            "wall_skin": self.wall_skin,
+            "bodies_seen": self.bodies_seen,
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -249,3 +270,6 @@ class P2:
         self.contacts.restore(state["contacts"])
         self.walls.restore(state["walls"])
         self.mean_mass = float(state["mean_mass"])
+        self.only_kind = int(state["only_kind"])
+        self.wall_skin = float(state["wall_skin"])
+        self.bodies_seen = int(state["bodies_seen"])

@@ -21,6 +21,7 @@ from berm.kernels import heightfield as kh
 from berm.kernels import mesh_contacts as kc
 from berm.kernels import mesh_grid as kg
 from berm.kernels import wall_contacts as kw
+from berm.kernels.mesh_build import build_mesh
 
 Array = NDArray[Any]
 
@@ -99,12 +100,6 @@ def _pack_turned(shape: Cylinder | Cone, prm: Array) -> Packed:
     return Packed(shape, kd.TUBE, prm)
 
 
-# Cells of a mesh's grid: about as large as its triangles, but fine enough that most grains near
-# a coarse mesh are turned away by their cell alone.
-CELLS_ALONG = 48
-MOST_CELLS = 1_000_000
-
-
 def _pack_heights(shape: HeightField, prm: Array) -> Packed:
     """Flatten a height field; its triangles stay implicit."""
     h = shape.heights
@@ -117,90 +112,25 @@ def _pack_heights(shape: HeightField, prm: Array) -> Packed:
     mesh = (
         np.zeros((0, 3, 3)), np.zeros((0, 7, 3)), frame, np.zeros(3, np.int64),
         np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32),
-        np.zeros(0, np.int8), np.zeros((0, 3), np.int64), np.zeros(1, np.int64),
-        np.zeros(0, np.int64), np.array(h),
+        np.zeros((0, 3), np.int64), np.zeros(1, np.int64), np.zeros(0, np.int64), np.array(h),
     )  # fmt: skip
     return Packed(shape, kd.HEIGHT, prm, mesh)
 
 
 def _pack_mesh(shape: Mesh, prm: Array) -> Packed:
     """Flatten a mesh and build its search grid."""
-    from scipy import ndimage  # slow to import, so only where there is a mesh
-
-    tri = np.ascontiguousarray(shape.vertices[shape.faces])
-    normals = _pseudonormals(shape)
-    low, high = tri.min(axis=(0, 1)), tri.max(axis=(0, 1))
-    extent = high - low
-    area = 0.5 * np.linalg.norm(np.cross(tri[:, 1] - tri[:, 0], tri[:, 2] - tri[:, 0]), axis=1)
-    cell = min(1.5 * np.sqrt(area.sum() / len(tri)), extent.max() / CELLS_ALONG)
-    while np.prod(np.ceil(extent / cell) + 2) > MOST_CELLS:
-        cell *= 1.25
-    dims = (np.ceil(extent / cell) + 2).astype(np.int64)
-    origin = 0.5 * (low + high) - 0.5 * cell * dims
-    solid = not shape.two_sided
-    frame = np.array([*origin, cell, solid, solid and shape.inside], np.float64)
-    starts = np.zeros(int(np.prod(dims)) + 1, np.int64)
-    none = np.zeros(0, np.int32)
-    kg.fill_grid(tri, frame, dims, starts, none, False)
-    starts = np.cumsum(starts)
-    members = np.empty(int(starts[-1]), np.int32)
-    kg.fill_grid(tri, frame, dims, starts.copy(), members, True)
-    cut = (np.diff(starts) > 0).reshape(dims)
-    # Cells' points are up to half a diagonal from their centres, on both sides.
-    clear = np.maximum(ndimage.distance_transform_edt(~cut) - np.sqrt(3.0), 0.0) * cell
-    clear = clear.reshape(-1).astype(np.float32)
-    state = np.where(cut, kg.CUT, kg.EMPTY).astype(np.int8)
-    if solid:  # all cells of a part that no triangle cuts lie on the same side
-        part, parts = ndimage.label(~cut)
-        _, sample = np.unique(part, return_index=True)
-        sample = sample[part.reshape(-1)[sample] > 0]
-        centres = origin + cell * (np.array(np.unravel_index(sample, dims)).T + 0.5)
-        out = np.empty((parts, 4))
-        kg.mesh_distance_many(tri, normals, frame, dims, starts, members, clear, centres, out)
-        inner = np.concatenate([[False], out[:, 0] < 0.0])[part]
-        state[inner] = kg.SOLID
-    uses = np.bincount(shape.faces.reshape(-1), minlength=len(shape.vertices))
-    fan_starts = np.concatenate([[0], np.cumsum(uses)])
-    fans = np.argsort(shape.faces.reshape(-1), kind="stable") // 3
-    mesh = (
-        tri, normals, frame, dims, starts, members, clear, state.reshape(-1),
-        np.array(shape.faces), fan_starts, fans, np.zeros((0, 0)),
-    )  # fmt: skip
-    return Packed(shape, kd.MESH, prm, mesh)
+    mesh = build_mesh(shape.vertices, shape.faces, not shape.two_sided, shape.inside)
+    return Packed(shape, kd.MESH, prm, (*mesh, np.zeros((0, 0))))
 
 
-def _pseudonormals(shape: Mesh) -> Array:
-    """Return unit normals (nt, 7, 3) of each triangle's face, edges ab, bc, ca and corners.
-
-    Weighted by angle at corners, they give the sign of the distance [Baerentzen & Aanaes 2005].
-    """
-    tri, faces = shape.vertices[shape.faces], shape.faces
-    edges = np.roll(tri, -1, axis=1) - tri
-    face = np.cross(edges[:, 0], edges[:, 1])
-    face /= np.linalg.norm(face, axis=1, keepdims=True)
-    unit = edges / np.linalg.norm(edges, axis=2, keepdims=True)
-    angle = np.arccos(np.clip(-(unit * np.roll(unit, 1, axis=1)).sum(axis=2), -1.0, 1.0))
-    corner = np.zeros((len(shape.vertices), 3))
-    np.add.at(corner, faces, angle[:, :, None] * face[:, None, :])
-    pairs = np.sort(np.stack([faces, np.roll(faces, -1, axis=1)], axis=2), axis=2).reshape(-1, 2)
-    _, number = np.unique(pairs, axis=0, return_inverse=True)
-    number = number.reshape(-1, 3)
-    edge = np.zeros((number.max() + 1, 3))
-    np.add.at(edge, number, np.broadcast_to(face[:, None, :], tri.shape))
-    out = np.concatenate([face[:, None, :], edge[number], corner[faces]], axis=1)
-    size = np.linalg.norm(out, axis=2, keepdims=True)
-    # Where faces cancel (a fold of a sheet) no side is better: keep the face's own normal.
-    return np.where(size > 1e-12, out / np.maximum(size, 1e-12), face[:, None, :])
-
-
-def signed_distance(shape: Shape, points: ArrayLike) -> tuple[Array, Array]:
+def signed_distance(shape: Shape | Packed, points: ArrayLike) -> tuple[Array, Array]:
     """Return distance (k,) in m, positive where grains live, and its gradient (k, 3).
 
     points (k, 3) are in the body's frame. A sheet (two-sided mesh) has no inside: its distance is
-    never negative.
+    never negative. `pack` a mesh first where it is asked often: its grid takes time to build.
     """
     where = np.ascontiguousarray(np.atleast_2d(points), dtype=np.float64)
-    packed = pack(shape)
+    packed = shape if isinstance(shape, Packed) else pack(shape)
     out = np.empty((len(where), 4))
     if packed.kind == kd.MESH:
         kg.mesh_distance_many(*packed.mesh[:7], where, out)
@@ -346,18 +276,11 @@ class Walls:
         )  # fmt: skip
 
     def reduce_forces(self, bodies: Sequence[BodyLike], x: Array) -> None:
-        """Set each body's force (N) and torque (N m about its origin) from `total`, in slab order."""
+        """Set each body's force (N) and torque about its origin (N m) from `total`."""
         out = np.zeros((len(bodies), 6))
         if bodies and self.contacts:
-            used = np.arange(self.rows.shape[1]) < self.count[:, None]
-            row, body = self.rows[used], self.body[used]
-            force = -self.total[used][:, :3].astype(np.float64)
             origin = np.array([b.position for b in bodies], np.float64)
-            normal = self.plane[used][:, :3].astype(np.float64)
-            arm = x[row, :3] - normal * x[row, 3:4].astype(np.float64) - origin[body]
-            load = np.hstack([force, np.cross(arm, force)])
-            for axis in range(6):  # bincount adds one after the other, in slab order
-                out[:, axis] = np.bincount(body, load[:, axis], len(bodies))
+            kw.sum_forces(self.rows, self.body, self.plane, self.total, self.count, x, origin, out)
         for body_, load_ in zip(bodies, out, strict=True):
             body_.force, body_.torque = load_[:3].copy(), load_[3:].copy()
 

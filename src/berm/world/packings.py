@@ -189,15 +189,15 @@ def poured(
         raise InputError("poured: box", size.tolist(), f"at least {4 * large:g} m wide")
     if not count >= 1:
         raise InputError("poured: count", count, "1 or more")
-    mean_volume = 4 / 3 * np.pi * np.mean(np.linspace(small, large, 101) ** 3)
+    mean_volume = float(4 / 3 * np.pi * np.mean(np.linspace(small, large, 101) ** 3))
     depth = count * mean_volume / (0.5 * size[0] * size[1])  # loose packing
     fall = 2.0  # m/s, of the rain
-    if rate is None:
-        rate = 0.15 * fall * float(size[0] * size[1]) / mean_volume
+    full = 0.15 * fall * float(size[0] * size[1]) / mean_volume
+    pace = full if rate is None else rate
     world = _container(a, b, seed)
     world.add_emitter(
         Emitter(
-            rate=rate,
+            rate=pace,
             position=(*(0.5 * (a + b))[:2], a[2] + depth + 6 * large),
             region="box",
             size=(size[0] - 2 * large, size[1] - 2 * large, 8 * large),
@@ -208,7 +208,7 @@ def poured(
         )
     )
     emitter = world.emitters[0]
-    limit = 4 * count / rate + 10.0
+    limit = 4 * count / pace + 10.0
     while emitter.poured < count and world.time < limit:
         world.step()
     world.run(settle)

@@ -154,6 +154,8 @@ def fit_slope(
     beyond = np.flatnonzero((height <= part[0] * top) & (np.arange(len(height)) > crest))
     if beyond.size:
         used[beyond[0] :] = False  # strays behind the toe
+    if used.sum() < 3:  # too flat for tip, flank and toe: take everything from the crest on
+        used = (height > 0.02 * top) & (weight > 0) & (np.arange(len(height)) >= crest)
     if used.sum() < 3:
         return Slope(math.nan, top, math.nan, spread, distance, height, used)
     d, h, w = distance[used], height[used], weight[used]

@@ -1,0 +1,139 @@
+"""The neighbour list against all pairs by brute force."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from berm.core.errors import SimulationError
+from berm.core.grains import Grains
+from berm.solvers.contact_list import ContactList, slab_limits
+
+DT, SKIN = 1 / 60, 0.1
+
+
+def cloud(n, seed, spread=1.0, poly=1.0, speed=0.0, outlier=False):
+    rng = np.random.default_rng(seed)
+    side = int(np.ceil(n ** (1 / 3)))
+    grid = np.stack(np.meshgrid(*[np.arange(side)] * 3, indexing="ij"), -1).reshape(-1, 3)[:n]
+    where = 0.039 * spread * grid + rng.normal(0, 0.002, (n, 3))
+    radius = 0.02 / poly + (0.02 - 0.02 / poly) * rng.random(n)
+    if outlier:
+        where[0] += 500.0
+    grains = Grains(np.float32)
+    shuffle = rng.permutation(n)
+    grains.append(
+        where[shuffle], radius, rng.normal(0, speed + 1e-12, (n, 3)), 1 / radius**3, 0, 0.0
+    )
+    return grains
+
+
+def listed(grains, contacts):
+    i, j = contacts.pairs()
+    pairs = [tuple(sorted(p)) for p in zip(grains.tag[i], grains.tag[j], strict=True)]
+    assert len(pairs) == len(set(pairs)), "a pair is listed twice"
+    return set(pairs)
+
+
+def must_be_listed(grains):
+    """Pairs that come within the skin on their straight ways."""
+    order = np.argsort(grains.tags)
+    x = grains.position[order].astype(float)
+    r = grains.radius[order].astype(float)
+    e = DT * grains.velocity[order].astype(float)
+    pairs = set()
+    for i in range(len(x)):
+        d, w = x - x[i], e - e[i]
+        t = np.clip(-(d * w).sum(1) / np.maximum((w * w).sum(1), 1e-30), 0, 1)
+        near = np.linalg.norm(d + t[:, None] * w, axis=1) <= (r + r[i]) * (1 + 0.499 * SKIN)
+        pairs |= {(min(i, j), max(i, j)) for j in np.flatnonzero(near) if j != i}
+    return pairs
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"poly": 5.0},
+        {"speed": 1.0},
+        {"speed": 5.0, "poly": 5.0},
+        {"spread": 3.0, "speed": 4.0},
+        {"outlier": True},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("n", [1, 7, 65, 500])
+def test_list_holds_all_near_pairs(n, options):
+    grains = cloud(n, seed=n, **options)
+    contacts = ContactList(np.float32)
+    contacts.build(grains, DT, SKIN)
+    have = listed(grains, contacts)
+    assert must_be_listed(grains) <= have
+    if not options.get("speed"):
+        r_most = 2 * float(grains.radius.max()) * (1 + SKIN)
+        where = grains.position[np.argsort(grains.tags)].astype(float)
+        for i, j in have:
+            assert np.linalg.norm(where[i] - where[j]) <= r_most
+
+
+def test_impulses_follow_their_pairs_through_sorting():
+    grains = cloud(300, seed=1)
+    contacts = ContactList(np.float32)
+    contacts.build(grains, DT, SKIN)
+    i, j = contacts.pairs()
+    mark = {}
+    slots = np.flatnonzero(contacts.lanes.reshape(-1, 8)[
+        np.repeat(np.arange(len(contacts.ptr) - 1), np.diff(contacts.ptr))
+    ].reshape(-1) != contacts.nbr)
+    rng = np.random.default_rng(0)
+    for a, b, slot in zip(i, j, slots, strict=True):
+        value = rng.normal(size=3).astype(np.float32)
+        for c in range(3):
+            contacts.imp[24 * (slot // 8) + 8 * c + slot % 8] = value[c]
+        mark[int(grains.tag[a]), int(grains.tag[b])] = value
+    # shuffle all rows, remove some grains, add one
+    grains.permute(rng.permutation(grains.n))
+    gone = set(grains.tags[:20].tolist())
+    grains.remove(np.arange(grains.n) < 20)
+    grains.append(np.array([[9.0, 9, 9]]), 0.02, np.zeros(3), 1.0, 0, 0.0)
+    contacts.build(grains, DT, SKIN)
+    i, j = contacts.pairs()
+    slots = np.flatnonzero(contacts.lanes.reshape(-1, 8)[
+        np.repeat(np.arange(len(contacts.ptr) - 1), np.diff(contacts.ptr))
+    ].reshape(-1) != contacts.nbr)
+    seen = 0
+    for a, b, slot in zip(i, j, slots, strict=True):
+        ta, tb = int(grains.tag[a]), int(grains.tag[b])
+        value = np.array([contacts.imp[24 * (slot // 8) + 8 * c + slot % 8] for c in range(3)])
+        if (ta, tb) in mark:
+            np.testing.assert_array_equal(value, mark[ta, tb])
+        else:
+            np.testing.assert_array_equal(value, -mark[tb, ta])
+        seen += 1
+    assert seen == sum(1 for a, b in mark if a not in gone and b not in gone)
+
+
+def test_list_goes_stale_only_when_somebody_moved():
+    grains = cloud(200, seed=2)
+    contacts = ContactList(np.float32)
+    assert contacts.is_stale(grains, DT, SKIN)
+    contacts.build(grains, DT, SKIN)
+    assert not contacts.is_stale(grains, DT, SKIN)
+    grains.x[5, 0] += 0.4 * SKIN * grains.x[5, 3]
+    assert not contacts.is_stale(grains, DT, SKIN)
+    grains.x[5, 0] += 0.2 * SKIN * grains.x[5, 3]
+    assert contacts.is_stale(grains, DT, SKIN)
+
+
+def test_slabs_depend_on_the_number_of_grains_only():
+    for n in (1, 63, 64, 65, 2000, 20_000, 100_003, 1_000_000):
+        limits = slab_limits(n)
+        assert limits[0] == 0 and limits[-1] == n and (np.diff(limits) > 0).all()
+        assert (limits[:-1] % 64 == 0).all()
+
+
+def test_non_finite_grain_is_named():
+    grains = cloud(50, seed=3)
+    grains.v[7, 1] = np.nan
+    with pytest.raises(SimulationError, match=f"grain {int(grains.tag[7])} "):
+        ContactList(np.float32).build(grains, DT, SKIN)
