@@ -182,7 +182,7 @@ def test_static_friction_holds_at_its_own_angle(substeps):
 
 
 def test_groove_depth():
-    """45 degree groove: the default is within 5 % of the springs' depth, averaging is 3 x too deep."""
+    """45 degree groove: within 5 % of the springs' depth; averaging is 3 times too deep."""
 
     def depth(solver):
         world = berm.World(solver=solver, precision="float64")
@@ -191,7 +191,9 @@ def test_groove_depth():
         world.add_grains([[0, 0, start]], RADIUS, material=material)
         for sign in (1, -1):
             world.add_body(
-                berm.Plane(), material=material, rotation=rotation_about((0, 1, 0), sign * np.pi / 4)
+                berm.Plane(),
+                material=material,
+                rotation=rotation_about((0, 1, 0), sign * np.pi / 4),
             )
         world.run(10.0)
         return start - world.grains.position[0, 2]
@@ -212,9 +214,7 @@ def test_a20_adhesion_holds_and_lets_go(form):
         material = stuff(k, 0.0, adhesion=adhesion)
         world = berm.World(solver=FORMS[form](), precision="float64")
         world.add_grains([[0, 0, -RADIUS + zeta]], RADIUS, material=material)
-        world.add_body(
-            berm.Plane(), material=material, rotation=rotation_about((1, 0, 0), np.pi)
-        )
+        world.add_body(berm.Plane(), material=material, rotation=rotation_about((1, 0, 0), np.pi))
         world.run(1.0)
         return -RADIUS + zeta - world.grains.position[0, 2]
 
@@ -226,7 +226,8 @@ SPACING = 1.96 * RADIUS  # a little overlap, so that no gap sits on the threshol
 
 
 def chain_reference(n, iterations, eps, steps, k=1e4, c=200.0, dt=1 / 60, r=RADIUS):
-    """[Holz14] (2)-(9), (28), (37) on a vertical chain with all overlapping pairs, in plain NumPy."""
+    """[Holz14] (2)-(9), (28), (37) on a vertical chain with all overlapping pairs, in NumPy."""
+
     def factor(m):
         return 1 - (1 + (dt * dt * k + dt * c) / m) ** (-1 / iterations)
 
@@ -239,7 +240,9 @@ def chain_reference(n, iterations, eps, steps, k=1e4, c=200.0, dt=1 / 60, r=RADI
             d, count = np.zeros(n), np.zeros(n)
             for i in range(n):
                 if p[i] <= r:
-                    push = (1 + eps) * -factor(1.0) * (share_k * (p[i] - r) + share_c * (p[i] - y[i]))
+                    push = (
+                        (1 + eps) * -factor(1.0) * (share_k * (p[i] - r) + share_c * (p[i] - y[i]))
+                    )
                     d[i] += push
                     count[i] += 1
             ground = np.where(p <= r, d, 0.0)
@@ -261,7 +264,7 @@ def chain_reference(n, iterations, eps, steps, k=1e4, c=200.0, dt=1 / 60, r=RADI
 
 @pytest.mark.parametrize("eps", [0.0, 0.5])
 def test_a24_published_column_step_by_step(eps):
-    """As published, a column of 20 follows the plain reference; its floor feels the wrong weight."""
+    """As published, a column of 20 follows the plain reference, wrong weight included."""
     steps = 12
     world = berm.World(solver=berm.P2.published(10, eps, retest=True), precision="float64")
     material = stuff()
@@ -275,6 +278,7 @@ def test_a24_published_column_step_by_step(eps):
 
 def test_a24_floor_force_of_a_column():
     """Column of 20: 0.075 W as published with eps 0.5, overlap 0.0105 m; the weight with berm."""
+
     def settle(solver):
         world = berm.World(solver=solver, precision="float64")
         material = stuff()

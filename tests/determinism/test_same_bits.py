@@ -17,7 +17,9 @@ def busy_world(solver, seed=3):
     where = 0.05 * grid + rng.uniform(-0.002, 0.002, grid.shape) + 0.03
     world.add_grains(where, 0.015 + 0.008 * rng.random(len(where)), material="gravel")
     world.add_body(
-        berm.Box((0.6, 0.6, 2.0), inside=True, open_top=True), position=(0.25, 0.25, 1.0), name="box"
+        berm.Box((0.6, 0.6, 2.0), inside=True, open_top=True),
+        position=(0.25, 0.25, 1.0),
+        name="box",
     )
     world.add_body(
         berm.Box((0.3, 0.04, 0.1)), position=(0.25, 0.25, 0.1), name="paddle",
@@ -81,9 +83,7 @@ def test_runs_repeat(name):
 def test_restart_continues_bit_for_bit(name, tmp_path):
     from berm.io import checkpoint
 
-    make = SOLVERS.get(
-        name, lambda: berm.P2(averaging="serial", iterations=5, substeps=1)
-    )
+    make = SOLVERS.get(name, lambda: berm.P2(averaging="serial", iterations=5, substeps=1))
     whole = busy_world(make())
     head = advance(whole, 14)
     checkpoint.save(whole, tmp_path / "state.npz")

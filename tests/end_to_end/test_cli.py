@@ -163,6 +163,19 @@ def test_runs_and_resumes_a_file(tmp_path: Path) -> None:
     assert changed.returncode == 2 and "has changed" in changed.stderr
 
 
+def test_typed_parameters_go_before_those_of_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "small.toml"
+    file.write_text('scene = "pile"\nparameters = {grains = 60, settle = 2.0}\n')
+    words = ["-p", "settle=0.1", "--solver", "published", "--seed", "3", "-q", "--no-pictures"]
+    done = berm("run", file, *words, "-o", tmp_path)
+    assert done.returncode in (0, 1), done.stderr
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    found = summary["parameters"]
+    assert (found["grains"], found["settle"], found["seed"]) == (60, 0.1, 3)
+    assert summary["solver"]["averaging"] == "count"
+    assert summary["seconds"] == pytest.approx(60 / found["rate"] + 0.1, abs=0.01)
+
+
 def test_bad_file_names_line_and_remedy(tmp_path: Path) -> None:
     file = tmp_path / "bad.yaml"
     file.write_text(

@@ -127,10 +127,15 @@ def numpy_twin_step(world, dt):
 def test_default_step_matches_a_numpy_twin():
     rng = np.random.default_rng(4)
     grid = np.stack(np.meshgrid(*[np.arange(3)] * 3, indexing="ij"), -1).reshape(-1, 3)
-    material = berm.Material("m", stiffness=2e4, damping=8.0, friction_static=0.5, friction_kinetic=0.4)
+    material = berm.Material(
+        "m", stiffness=2e4, damping=8.0, friction_static=0.5, friction_kinetic=0.4
+    )
     world = berm.World(precision="float64")
     world.add_grains(
-        0.0385 * grid + rng.normal(0, 0.001, grid.shape), 0.02, rng.normal(0, 0.2, grid.shape), material
+        0.0385 * grid + rng.normal(0, 0.001, grid.shape),
+        0.02,
+        rng.normal(0, 0.2, grid.shape),
+        material,
     )
     for _ in range(1):
         x, v = numpy_twin_step(world, world.dt)
@@ -145,7 +150,9 @@ def test_more_substeps_approach_the_spring():
     errors = []
     for substeps in (5, 10, 20, 40):
         world = berm.World(solver=berm.P2(substeps=substeps), precision="float64")
-        material = berm.Material("m", stiffness=1e4, damping=200.0, friction_static=0, friction_kinetic=0)
+        material = berm.Material(
+            "m", stiffness=1e4, damping=200.0, friction_static=0, friction_kinetic=0
+        )
         r = 0.05
         world.add_grains([[0, 0, r + 2 * r * k] for k in range(10)], r, material=material)
         world.add_body(berm.Plane(), material=material)
@@ -164,9 +171,7 @@ def settle_column_once(iterations, acceleration):
         acceleration=acceleration, relaxation=1.0,
     )  # fmt: skip
     world = berm.World(solver=solver, precision="float64")
-    material = berm.Material(
-        "m", stiffness=1e5, damping=0.0, friction_static=0, friction_kinetic=0
-    )
+    material = berm.Material("m", stiffness=1e5, damping=0.0, friction_static=0, friction_kinetic=0)
     world.add_grains([[0, 0, 0.02 + 0.0399 * k] for k in range(8)], 0.02, material=material)
     world.add_body(berm.Plane(), material=material)
     world.step()

@@ -82,9 +82,12 @@ def test_impulses_follow_their_pairs_through_sorting():
     contacts.build(grains, DT, SKIN)
     i, j = contacts.pairs()
     mark = {}
-    slots = np.flatnonzero(contacts.lanes.reshape(-1, 8)[
-        np.repeat(np.arange(len(contacts.ptr) - 1), np.diff(contacts.ptr))
-    ].reshape(-1) != contacts.nbr)
+    slots = np.flatnonzero(
+        contacts.lanes.reshape(-1, 8)[
+            np.repeat(np.arange(len(contacts.ptr) - 1), np.diff(contacts.ptr))
+        ].reshape(-1)
+        != contacts.nbr
+    )
     rng = np.random.default_rng(0)
     for a, b, slot in zip(i, j, slots, strict=True):
         value = rng.normal(size=3).astype(np.float32)
@@ -98,9 +101,12 @@ def test_impulses_follow_their_pairs_through_sorting():
     grains.append(np.array([[9.0, 9, 9]]), 0.02, np.zeros(3), 1.0, 0, 0.0)
     contacts.build(grains, DT, SKIN)
     i, j = contacts.pairs()
-    slots = np.flatnonzero(contacts.lanes.reshape(-1, 8)[
-        np.repeat(np.arange(len(contacts.ptr) - 1), np.diff(contacts.ptr))
-    ].reshape(-1) != contacts.nbr)
+    slots = np.flatnonzero(
+        contacts.lanes.reshape(-1, 8)[
+            np.repeat(np.arange(len(contacts.ptr) - 1), np.diff(contacts.ptr))
+        ].reshape(-1)
+        != contacts.nbr
+    )
     seen = 0
     for a, b, slot in zip(i, j, slots, strict=True):
         ta, tb = int(grains.tag[a]), int(grains.tag[b])

@@ -24,14 +24,15 @@ def deepest(where: np.ndarray, radii: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("radius", [0.03, (0.01, 0.05)])
-def test_lattice_is_free_and_inside(radius: float | tuple[float, float]) -> None:
-    where, radii = lattice(LOW, HIGH, radius, jitter=0.3, seed=4)
+@pytest.mark.parametrize("kind", ["cubic", "hexagonal"])
+def test_lattice_is_free_and_inside(radius: float | tuple[float, float], kind: str) -> None:
+    where, radii = lattice(LOW, HIGH, radius, jitter=0.3, seed=4, arrangement=kind)
     assert len(where) == len(radii) > 50
     assert deepest(where, radii) < 1e-9
     assert (where - radii[:, None] >= np.array(LOW) - 1e-12).all()
     assert (where + radii[:, None] <= np.array(HIGH) + 1e-12).all()
-    again, _ = lattice(LOW, HIGH, radius, jitter=0.3, seed=4)
-    other, _ = lattice(LOW, HIGH, radius, jitter=0.3, seed=5)
+    again, _ = lattice(LOW, HIGH, radius, jitter=0.3, seed=4, arrangement=kind)
+    other, _ = lattice(LOW, HIGH, radius, jitter=0.3, seed=5, arrangement=kind)
     assert np.array_equal(where, again)
     assert not np.array_equal(where, other)
 
@@ -39,6 +40,9 @@ def test_lattice_is_free_and_inside(radius: float | tuple[float, float]) -> None
 def test_lattice_without_jitter_is_dense() -> None:
     where, _ = lattice((0, 0, 0), (1, 1, 1), 0.05, jitter=0.0)
     assert len(where) == 1000
+    where, _ = lattice((0, 0, 0), (2, 2, 2), 0.05, jitter=0.0, arrangement="hexagonal")
+    middle = ((0.5, 0.5, 0.5), (1.5, 1.5, 1.5))
+    assert packing_fraction(where, middle, 0.05) == pytest.approx(np.pi / np.sqrt(18), abs=0.02)
 
 
 @pytest.mark.parametrize("radius", [0.03, (0.01, 0.05)])

@@ -50,7 +50,11 @@ def plain(x, index, acc, out):
     acc[0] = acc[4]
     out[32:40] = out[3:11]
     mask = sum(1 << k for k in range(6) if big[k])
-    return mask, (mask | 256).bit_length() and ((mask | 256) & -(mask | 256)).bit_length() - 1, size[3]
+    return (
+        mask,
+        (mask | 256).bit_length() and ((mask | 256) & -(mask | 256)).bit_length() - 1,
+        size[3],
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -69,7 +73,6 @@ def test_operations_match_numpy(dtype):
     assert scalars[2] == pytest.approx(expected[2], rel=1e-6)
     for got, want in zip(arrays, references, strict=True):
         np.testing.assert_allclose(got, want, rtol=20 * np.finfo(dtype).eps, atol=1e-6)
-
 
 
 def test_plain_fma_rounds_once():

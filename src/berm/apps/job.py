@@ -115,8 +115,8 @@ def make_job(request: Request) -> Job:
     if request.record_every is not None:
         job.record_every = request.record_every
     _check_times(job)
-    if request.solver_options or (request.solver and request.is_file()):
-        job.build = _with_solver(job.build, request)
+    if request.solver_options:
+        job.build = _with_solver(job.build, None, request.solver_options)
     job.about |= {
         "target": str(Path(request.target).resolve()) if request.is_file() else request.target,
         "changes": request.changes(),
@@ -151,6 +151,11 @@ def resumed_job(request: Request, about: Mapping[str, Any]) -> Job:
     job = make_job(again)
     if job.about.get("sha256") != about.get("sha256"):
         raise InputError("--resume: the scene file has changed", request.target, "the same file")
+    if job.about.get("parameters") != about.get("parameters"):
+        raise InputError(
+            "--resume: the scene's parameters have other defaults now", job.name,
+            f"the version of berm that began the run ({about.get('berm')})",
+        )  # fmt: skip
     return job
 
 
@@ -164,7 +169,11 @@ def _check_times(job: Job) -> None:
 def _scene_job(request: Request) -> Job:
     from berm.scenes.base import scene
 
-    one = scene(request.target)
+    return _named_job(request, scene(request.target), {}, None)
+
+
+def _named_job(request: Request, one: Any, base: Mapping[str, Any], seconds: float | None) -> Job:
+    """Return the job of a registered scene; what was typed goes before `base`."""
     known = list(one.Params.model_fields)
     given = dict(request.parameters)
     for name, value in (("seed", request.seed), ("solver", request.solver)):
@@ -177,11 +186,12 @@ def _scene_job(request: Request) -> Job:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f" (did you mean {near[0]!r}?)" if near else ""
             raise InputError(f"scene {one.name}: unknown parameter", name, ", ".join(known) + hint)
-    params = _params(one, given)
+    params = _params(one, {**base, **given})
     full = float(one.duration(params))
+    wanted = seconds if request.seconds is None else request.seconds
     return Job(
         name=one.name,
-        seconds=full if request.seconds is None else float(request.seconds),
+        seconds=full if wanted is None else float(wanted),
         full=full,
         record_every=1 / 30,
         parameters=params.model_dump(),
@@ -214,52 +224,62 @@ def _params(one: Any, given: Mapping[str, Any]) -> Any:
 
 def _file_job(request: Request) -> Job:
     from berm.io.scenefile import load_scene
-    from berm.scenes.base import make_params
 
+    loaded = load_scene(request.target)
+    digest = hashlib.sha256(loaded.path.read_bytes()).hexdigest()
+    if loaded.scene is not None:
+        given = loaded.params.model_dump(exclude_unset=True)
+        usual = loaded.seconds == loaded.scene.duration(loaded.params)
+        job = _named_job(request, loaded.scene, given, None if usual else loaded.seconds)
+        job.record_every = loaded.record_every
+        job.about["sha256"] = digest
+        return job
     for option, value in (("-p", request.parameters), ("--seed", request.seed)):
         if value not in (None, {}):
             raise InputError(
-                f"{option} with a scene file", value, f"nothing: write it in {request.target}"
+                f"{option} with a file that holds a world", value, f"write it in {request.target}"
             )
-    loaded = load_scene(request.target)
-    one = loaded.scene
-    params = make_params(one, loaded.parameters) if one is not None else None
-    digest = hashlib.sha256(loaded.path.read_bytes()).hexdigest()
-    return Job(
+    job = Job(
         name=loaded.name,
         seconds=float(loaded.seconds if request.seconds is None else request.seconds),
-        full=float(one.duration(params)) if one is not None else 0.0,
+        full=0.0,
         record_every=loaded.record_every,
         parameters=loaded.parameters,
         build=loaded.build,
         check=loaded.check,
-        observe=one.observe if one is not None else None,
-        params=params,
+        observe=None,
+        params=None,
         about={"scene": loaded.name, "sha256": digest},
     )
+    if request.solver is not None:
+        job.build = _with_solver(job.build, request.solver, {})
+    return job
 
 
-def _with_solver(build: Callable[[], World], request: Request) -> Callable[[], World]:
+def _with_solver(
+    build: Callable[[], World], solver: str | None, changes: Mapping[str, Any]
+) -> Callable[[], World]:
     """Return a build that gives the world another solver, or its own with other options."""
 
     def built() -> World:
         from berm.solvers.base import SOLVERS
 
         world = build()
-        kind, options = type(world.solver), world.solver.options()
-        if request.solver is not None and request.is_file():
-            kind, options = SOLVERS.get(request.solver), {}
+        kind: type[Any] = type(world.solver)
+        options = world.solver.options()
+        if solver is not None:
+            kind, options = SOLVERS.get(solver), {}
         known = list(kind().options())
-        for name in request.solver_options:
+        for name in changes:
             if name not in known:
                 near = difflib.get_close_matches(name, known, n=1)
                 hint = f" (did you mean {near[0]!r}?)" if near else ""
                 raise InputError("--solver-option", name, ", ".join(known) + hint)
         try:
-            world.solver = kind(**{**options, **request.solver_options})
+            world.solver = kind(**{**options, **changes})
         except TypeError as error:
             raise InputError(
-                "--solver-option", request.solver_options, "values of the right kind", str(error)
+                "--solver-option", dict(changes), "values of the right kind", str(error)
             ) from error
         world.solver.prepare(world)
         return world

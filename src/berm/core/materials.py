@@ -91,7 +91,7 @@ class PairLaw:
 
 
 def damping_from_restitution(stiffness: float, mass: float, restitution: float) -> float:
-    """Damping (N s/m) that makes a linear contact of reduced mass `mass` rebound with `restitution`.
+    """Damping (N s/m) with which a contact of reduced mass `mass` (kg) rebounds with `restitution`.
 
     [Bell05] (9)-(10) solved for k_d at given k_r.
     """

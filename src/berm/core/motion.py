@@ -54,7 +54,9 @@ class Linear:
 
     def pose(self, t: float) -> Pose:
         """Return displacement and rotation at time t."""
-        return np.asarray(self.velocity, float) * (min(max(t, self.start), self.stop) - self.start), np.eye(3)
+        return np.asarray(self.velocity, float) * (
+            min(max(t, self.start), self.stop) - self.start
+        ), np.eye(3)
 
 
 @dataclass(frozen=True)
@@ -68,12 +70,14 @@ class Spin:
 
     def pose(self, t: float) -> Pose:
         """Return displacement and rotation at time t."""
-        return np.zeros(3), rotation_about(self.axis, self.rate * (min(max(t, self.start), self.stop) - self.start))
+        return np.zeros(3), rotation_about(
+            self.axis, self.rate * (min(max(t, self.start), self.stop) - self.start)
+        )
 
 
 @dataclass(frozen=True)
 class Keyframes:
-    """Displacements (m), and optionally angles (rad) about one axis, at given times; linear between."""
+    """Displacements (m), and angles (rad) about one axis if given, at times (s); linear between."""
 
     times: Sequence[float]
     positions: Sequence[Vector]

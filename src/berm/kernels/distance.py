@@ -21,7 +21,7 @@ import math
 
 import numpy as np
 
-from berm.kernels.jit import jit
+from berm.kernels.jit import inner, jit
 
 PLANE, SPHERE, BOX, CAPSULE, CONE, TUBE, MESH, HEIGHT = range(8)
 # Number of a tube's extra face: its bore as a container, which grains only meet at a way's end.
@@ -34,7 +34,7 @@ TINY = 1e-12
 SIN120 = math.sqrt(0.75)
 
 
-@jit
+@inner
 def section_distance(prm, rho, z):
     """Distance (m) and gradient in the (rho, z) plane to the convex quadrilateral prm[1:9]."""
     deepest = -np.inf
@@ -67,7 +67,7 @@ def section_distance(prm, rho, z):
     return d, (rho - qr) / d, (z - qz) / d
 
 
-@jit
+@inner
 def box_distance(prm, x, y, z):
     """Distance and gradient to a box, open upwards where prm[4] is set."""
     sx = 1.0 if x >= 0.0 else -1.0
@@ -112,7 +112,7 @@ def distance(kind, prm, x, y, z):
     return side * d, side * gx, side * gy, side * gz
 
 
-@jit
+@inner
 def count_features(kind, prm):
     """Number of faces of a shape that a grain can touch at the same time."""
     if kind == BOX and prm[0] < 0.0:
@@ -124,7 +124,7 @@ def count_features(kind, prm):
     return 1
 
 
-@jit
+@inner
 def is_concave(kind, prm, k):
     """Whether face `k` bends towards a grain, so that one tangent plane does not hold a path."""
     if kind == TUBE:
@@ -134,7 +134,7 @@ def is_concave(kind, prm, k):
     return (kind == SPHERE or kind == CAPSULE) and prm[0] < 0.0
 
 
-@jit
+@inner
 def feature(kind, prm, k, x, y, z):
     """Signed distance (m) and gradient of face `k` alone, taken as if it had no edges.
 
@@ -173,7 +173,7 @@ def feature(kind, prm, k, x, y, z):
     return distance(kind, prm, x, y, z)
 
 
-@jit
+@inner
 def box_bound(kind, prm, cx, cy, cz, hx, hy, hz):
     """Lower bound of the distance over an axis-aligned box: centre c, half edges h (body frame).
 
@@ -225,7 +225,7 @@ def turn(pose, f, x, y, z):
     )
 
 
-@jit
+@inner
 def to_body(pose, f, x, y, z):
     """World point to the body's frame when the fraction f of the step is gone."""
     ux = x - pose[0] - f * pose[12]
@@ -239,7 +239,7 @@ def to_body(pose, f, x, y, z):
     )
 
 
-@jit
+@inner
 def to_world(pose, f, x, y, z):
     """Body vector (not point) to world axes when the fraction f of the step is gone."""
     ux = pose[3] * x + pose[4] * y + pose[5] * z
@@ -248,7 +248,7 @@ def to_world(pose, f, x, y, z):
     return turn(pose, f, ux, uy, uz)
 
 
-@jit
+@inner
 def path_length(pose, fa, ax, ay, az, bx, by, bz):
     """Upper bound (m) of the way a -> b as the body sees it, from the fraction fa to 1."""
     rest = 1.0 - fa

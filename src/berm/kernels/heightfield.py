@@ -10,11 +10,11 @@ import math
 
 import numpy as np
 
-from berm.kernels.jit import jit
+from berm.kernels.jit import inner, jit
 from berm.kernels.mesh_grid import closest_point, most3
 
 
-@jit
+@inner
 def load_triangles(heights, frame, i, j, tri):
     """Put the two triangles of cell (i, j) into tri (2, 3, 3); both wind upwards."""
     x, y, c = frame[0] + i * frame[2], frame[1] + j * frame[2], frame[2]
@@ -50,7 +50,7 @@ def beside(heights, frame, x, y):
     return math.sqrt(dx * dx + dy * dy)
 
 
-@jit
+@inner
 def height_bound(heights, frame, x, y, z):
     """Lower bound (m) of the distance to the surface, negative below it."""
     out = beside(heights, frame, x, y)
@@ -62,7 +62,7 @@ def height_bound(heights, frame, x, y, z):
     return (z - h) * frame[5] if z > h else z - h
 
 
-@jit
+@inner
 def cell_range(origin, edge, nodes, low, high):
     """First and one past the last cell along an axis that [low, high] overlaps, at least one."""
     first = min(max((low - origin) / edge, 0.0), nodes - 2.0)
@@ -70,7 +70,7 @@ def cell_range(origin, edge, nodes, low, high):
     return np.int64(first), np.int64(last) + 1
 
 
-@jit
+@inner
 def height_distance(heights, frame, x, y, z, tri):
     """Signed distance (m) and gradient: negative below the surface; tri is scratch (2, 3, 3)."""
     h, su, sw = ground(heights, frame, x, y)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from llvmlite import ir  # noqa: F401  (re-exported for vec8)
 from numba.core import cgutils, types  # noqa: F401  (re-exported for vec8)
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature  # noqa: F401
 from numba.extending import (  # noqa: F401  (re-exported for vec8)
@@ -22,7 +23,6 @@ from numba.extending import (  # noqa: F401  (re-exported for vec8)
     models,
     register_model,
 )
-from llvmlite import ir  # noqa: F401, I001  (re-exported for vec8)
 
 JIT_ON = not numba.config.DISABLE_JIT
 
@@ -119,6 +119,7 @@ def max_threads() -> int:
 def versions() -> dict[str, str]:
     """Return the versions of the compiler stack."""
     import llvmlite
+    from llvmlite import binding as llvm
 
     layer = "none yet"
     try:
@@ -129,5 +130,5 @@ def versions() -> dict[str, str]:
         "numba": numba.__version__,
         "llvmlite": llvmlite.__version__,
         "threading layer": layer,
-        "cpu": str(numba.core.codegen.ll.get_host_cpu_name()) if hasattr(numba.core, "codegen") else "",
+        "cpu": str(llvm.get_host_cpu_name()),
     }

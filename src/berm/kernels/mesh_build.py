@@ -61,7 +61,7 @@ def build_mesh(vertices: Any, faces: Any, solid: bool, inside: bool) -> tuple[An
         cell *= 1.1
     dims = (np.ceil(extent / cell) + 2).astype(np.int64)
     origin = 0.5 * (low + high) - 0.5 * cell * dims
-    frame = np.array([*origin, cell, solid, solid and inside], np.float64)
+    frame = np.array([*origin, cell, solid, solid and inside, 1.0 / cell], np.float64)
 
     starts = np.zeros(int(np.prod(dims)) + 1, np.int64)
     fill_grid(tri, frame, dims, starts, np.zeros(0, np.int32), False)

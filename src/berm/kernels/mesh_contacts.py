@@ -14,7 +14,7 @@ import numpy as np
 
 from berm.kernels.distance import HEIGHT, path_length, to_body
 from berm.kernels.heightfield import beside, cell_range, ground, height_bound, load_triangles
-from berm.kernels.jit import jit, pjit, prange
+from berm.kernels.jit import inner, jit, pjit, prange
 from berm.kernels.mesh_grid import (
     CUT,
     EMPTY,
@@ -45,7 +45,7 @@ PIERCED = 0.1
 LOST = 1e6
 
 
-@jit
+@inner
 def is_covered(kind, tri, corners, fan_starts, fans, heights, frame, pair, k, code, q, d):
     """Whether a triangle that shares the corner or edge `code` of k is closer to q than that is.
 
@@ -73,7 +73,7 @@ def is_covered(kind, tri, corners, fan_starts, fans, heights, frame, pair, k, co
     return False
 
 
-@jit
+@inner
 def add_candidate(
     cand, count, tri, k, number, one_sided, normals, pose, fa, ax, ay, az, bx, by, bz, r, skin,
     length, q,
@@ -127,7 +127,7 @@ def add_candidate(
     return count + 1
 
 
-@jit
+@inner
 def is_hidden(a, b, r):
     """Whether candidate b adds nothing to contact a, which is taken: same surface, or unreal."""
     cos = a[NX] * b[NX] + a[NY] * b[NY] + a[NZ] * b[NZ]
@@ -143,7 +143,7 @@ def is_hidden(a, b, r):
     return a[WAY] <= b[WAY] or gap >= min(a[GAP], b[GAP]) - PIERCED * r
 
 
-@jit
+@inner
 def take_best(cand, count, r):
     """Mark and return the next contact among the candidates, -1 when none is left."""
     while True:
@@ -178,7 +178,7 @@ def take_best(cand, count, r):
             return best
 
 
-@jit
+@inner
 def more_room(cand, count):
     """Return cand, or a larger copy of it when it is full."""
     if count < cand.shape[0]:
@@ -190,7 +190,7 @@ def more_room(cand, count):
     return larger
 
 
-@jit
+@inner
 def gather(
     kind, tri, normals, frame, dims, starts, members, corners, fan_starts, fans, heights, pair,
     stamps, stamp, cand, q, pose, fa, ax, ay, az, bx, by, bz, r, skin, length,
@@ -252,14 +252,15 @@ def gather(
                         continue
                     code = np.int64(cand[count, FEATURE])
                     if code == FACE or not is_covered(
-                        kind, tri, corners, fan_starts, fans, heights, frame, pair[2:], number, code, q,
+                        kind, tri, corners, fan_starts, fans, heights, frame, pair[2:],
+                        number, code, q,
                         math.sqrt((q[0] - q[3]) ** 2 + (q[1] - q[4]) ** 2 + (q[2] - q[5]) ** 2),
                     ):  # fmt: skip
                         count = found
     return cand, count
 
 
-@jit
+@inner
 def push_out(kind, tri, normals, frame, dims, starts, members, field, heights, x, y, z):
     """Whether a centre is in the solid, then distance (negative), normal and surface point."""
     no = (False, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
@@ -291,7 +292,7 @@ def bound(kind, frame, dims, field, heights, x, y, z):
     return -d if cell == SOLID else d
 
 
-@jit
+@inner
 def mesh_slab(
     s, x, v, slab_start, dt, gravity, skin, b, kind, tri, normals, frame, dims, starts, members,
     field, corners, fan_starts, fans, heights, pose, blocks, use_legs, legs, leg_count,
@@ -304,7 +305,7 @@ def mesh_slab(
     stamps, stamp = np.zeros(0, np.int32), 0
     nblocks = 1 if use_legs else (end - begin + BLOCK - 1) // BLOCK
     for k in range(nblocks):
-        lo, hi = 0, leg_count[s]
+        lo, hi, reach = 0, leg_count[s], np.inf
         if not use_legs:
             lo, hi = begin + k * BLOCK, min(end, begin + (k + 1) * BLOCK)
             cx, cy, cz, hx, hy, hz, reach = block_in_body(blocks[s, k], pose, dt, gravity, skin)
@@ -321,11 +322,14 @@ def mesh_slab(
                 ax, ay, az = np.float64(x[i, 0]), np.float64(x[i, 1]), np.float64(x[i, 2])
                 bx, by, bz = ax + dt * v[i, 0] + gx, ay + dt * v[i, 1] + gy, az + dt * v[i, 2] + gz
             r = np.float64(x[row, 3])
-            length = path_length(pose, fa, ax, ay, az, bx, by, bz)
-            if not length < np.inf:  # nor a number: has no cell; the solver reports such grains
-                continue
             cx, cy, cz = to_body(pose, fa, ax, ay, az)
-            if bound(kind, frame, dims, field, heights, cx, cy, cz) > r + skin + length:
+            if not abs(cx) + abs(cy) + abs(cz) < np.inf:  # has no cell; the solver reports it
+                continue
+            least = bound(kind, frame, dims, field, heights, cx, cy, cz)
+            if least > reach:
+                continue
+            length = path_length(pose, fa, ax, ay, az, bx, by, bz)
+            if not (least <= r + skin + length and length < np.inf):
                 continue
             if stamps.shape[0] < tri.shape[0]:
                 stamps = np.zeros(tri.shape[0], np.int32)

@@ -3,10 +3,10 @@
 A mesh is: tri (nt, 3, 3) corners; normals (nt, 7, 3) of the face, its edges ab, bc, ca and its
 corners a, b, c (angle-weighted pseudonormals [Baerentzen & Aanaes 2005]); a grid of cubic cells
 with frame = [0:3] origin, [3] cell edge (m), [4] 1 where the mesh is a solid, [5] 1 where all
-beyond the grid is solid; dims (3,); triangles of cell c are members[starts[c]:starts[c + 1]];
-field (m) is the signed distance at each cell's centre, or for cells away from the mesh a bound of
-it towards 0 (float32). corners (nt, 3) are the
-triangles' vertex numbers, and vertex v belongs to triangles fans[fan_starts[v]:fan_starts[v + 1]].
+beyond the grid is solid, [6] 1 / cell edge; dims (3,); triangles of cell c are
+members[starts[c]:starts[c + 1]]; field (m) is the signed distance at each cell's centre, or for
+cells away from the mesh a bound of it towards 0 (float32). corners (nt, 3) are the triangles'
+vertex numbers, and vertex v belongs to triangles fans[fan_starts[v]:fan_starts[v + 1]].
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from berm.kernels.jit import jit
+from berm.kernels.jit import inner, jit
 
 EMPTY, SOLID, CUT = 0, 1, 2
 FACE = 0
@@ -23,7 +23,7 @@ SQRT3 = math.sqrt(3.0)
 HALF_DIAGONAL = 0.5 * SQRT3
 
 
-@jit
+@inner
 def closest_point(tri, k, x, y, z):
     """Closest point of triangle k and the feature it is on: 0 face, 1-3 edges, 4-6 corners.
 
@@ -63,34 +63,35 @@ def closest_point(tri, k, x, y, z):
     return ax + ux * p + wx * q, ay + uy * p + wy * q, az + uz * p + wz * q, FACE
 
 
-@jit
+@inner
 def cell_of(frame, dims, x, y, z):
     """Numbers (i, j, k) of the cell that holds a point, clamped to the grid (so safe for inf)."""
-    i = np.int64(min(max((x - frame[0]) / frame[3], 0.0), dims[0] - 1.0))
-    j = np.int64(min(max((y - frame[1]) / frame[3], 0.0), dims[1] - 1.0))
-    k = np.int64(min(max((z - frame[2]) / frame[3], 0.0), dims[2] - 1.0))
+    i = np.int64(min(max((x - frame[0]) * frame[6], 0.0), dims[0] - 1.0))
+    j = np.int64(min(max((y - frame[1]) * frame[6], 0.0), dims[1] - 1.0))
+    k = np.int64(min(max((z - frame[2]) * frame[6], 0.0), dims[2] - 1.0))
     return i, j, k
 
 
-@jit
+@inner
 def least3(a, b, c):
     """Least of three."""
     return min(a, min(b, c))
 
 
-@jit
+@inner
 def most3(a, b, c):
     """Largest of three."""
     return max(a, max(b, c))
 
 
-@jit
+@inner
 def box_gap(frame, dims, x, y, z):
     """Distance (m) of a point to the box of the grid, 0 inside."""
     dx = most3(frame[0] - x, x - frame[0] - dims[0] * frame[3], 0.0)
     dy = most3(frame[1] - y, y - frame[1] - dims[1] * frame[3], 0.0)
     dz = most3(frame[2] - z, z - frame[2] - dims[2] * frame[3], 0.0)
-    return math.sqrt(dx * dx + dy * dy + dz * dz)
+    square = dx * dx + dy * dy + dz * dz
+    return math.sqrt(square) if square > 0.0 else 0.0
 
 
 @jit
@@ -136,7 +137,7 @@ def fill_grid(tri, frame, dims, starts, members, store):
                         starts[c + 1] += 1
 
 
-@jit
+@inner
 def nearest_triangle(tri, frame, dims, starts, members, field, x, y, z):
     """Nearest triangle, squared distance (m^2), closest point, feature; ring by ring."""
     best, which, feature = np.inf, np.int64(-1), 0
@@ -172,7 +173,7 @@ def nearest_triangle(tri, frame, dims, starts, members, field, x, y, z):
     return which, best, qx, qy, qz, feature
 
 
-@jit
+@inner
 def mesh_distance(tri, normals, frame, dims, starts, members, field, x, y, z):
     """Signed distance (m), gradient and closest point; the sign is + everywhere for a sheet."""
     k, d2, qx, qy, qz, code = nearest_triangle(tri, frame, dims, starts, members, field, x, y, z)

@@ -36,7 +36,7 @@ MAX_COUNT = 256  # contact counts above this share one bucket in the window sort
 
 @jit
 def bounds(x, v, n, dt, out):
-    """Write min and max of the predicted positions to out (2, 3); return the first bad row or -1."""
+    """Write min and max of predicted positions to out (2, 3); return the first bad row or -1."""
     for c in range(3):
         out[0, c] = np.inf
         out[1, c] = -np.inf
@@ -74,7 +74,7 @@ def _spare(way, radius):
 
 @jit
 def assign_cells(x, v, n, dt, skin, lo, inv_cell, dims, axes, cell, level):
-    """Cell number (fast axis first in `axes`) and search level of each row; return the top level."""
+    """Cell number (fast axis first in `axes`) and search level of rows; return the top level."""
     top = 0
     for i in range(n):
         number = np.int64(0)

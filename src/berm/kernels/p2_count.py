@@ -64,7 +64,8 @@ def root_factor(k, c, w, iterations):
 
 @inner
 def _prepare_slab(
-    s, slab, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows, w_body, w_plane,
+    s, slab, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows, w_body,
+    w_plane,
     w_imp, body_mat, par, iterations,
 ):  # fmt: skip
     """Per contact: root factor of (28) and whether it is active in this step."""
@@ -137,7 +138,8 @@ def correct(gap, approach, slide2, factor, k, c, mu_s, mu_k, glue, zero, one, fl
 
 @inner
 def _pairs_slab(
-    s, slab, lanes, ptr, nbr, imp, x, u, mat, nmat, common, table, par, flags, retest, shift, acc, stats
+    s, slab, lanes, ptr, nbr, imp, x, u, mat, nmat, common, table, par, flags, retest, shift, acc,
+    stats
 ):
     zero = splat(par[GX] - par[GX])
     one = splat(par[GX] - par[GX] + np.float32(1.0))
@@ -270,7 +272,8 @@ def wall_correction(
 
 @inner
 def _contact_slab(
-    s, slab, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows, w_body, w_plane,
+    s, slab, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows, w_body,
+    w_plane,
     w_imp, body_mat, par, flags, retest, reach, base, acc, stats,
 ):  # fmt: skip
     clear_slab(s, reach, base, acc)
@@ -278,7 +281,8 @@ def _contact_slab(
         stats[s, c] = 0.0
     shift = base[s] - reach[s, 0]
     _pairs_slab(
-        s, slab, lanes, ptr, nbr, imp, x, u, mat, nmat, common, table, par, flags, retest, shift, acc,
+        s, slab, lanes, ptr, nbr, imp, x, u, mat, nmat, common, table, par, flags, retest, shift,
+        acc,
         stats,
     )  # fmt: skip
     push = np.zeros(3, x.dtype)
@@ -356,7 +360,8 @@ def predict_slab(s, slab, v, u, par):
 
 @pjit
 def solve(
-    slab, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows, w_body, w_plane, w_imp,
+    slab, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows, w_body,
+    w_plane, w_imp,
     w_total, body_mat, par, base_flags, iterations, substeps, retest, reach, base, acc, stats,
 ):  # fmt: skip
     """All iterations of a step: every grain by itself, then the average of its corrections."""
@@ -368,7 +373,8 @@ def solve(
             predict_slab(s, slab, v, u, par)
         for s in prange(n):
             _prepare_slab(
-                s, slab, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows, w_body,
+                s, slab, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows,
+                w_body,
                 w_plane, w_imp, body_mat, par, iterations,
             )  # fmt: skip
         for it in range(iterations):
@@ -376,7 +382,8 @@ def solve(
             flags = base_flags | (STATS if last and sub == substeps - 1 else 0)
             for s in prange(n):
                 _contact_slab(
-                    s, slab, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows,
+                    s, slab, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count,
+                    w_rows,
                     w_body, w_plane, w_imp, body_mat, par, flags, retest, reach, base, acc, stats,
                 )  # fmt: skip
             for s in prange(n):

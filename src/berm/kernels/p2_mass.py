@@ -158,7 +158,8 @@ def pair_geometry(rows, j, xi, yi, zi, ri, ui, vi, wi, x, u, zero, one, tiny):
 
 @inner
 def _pairs_slab(
-    s, slab, lanes, ptr, nbr, imp, last, x, u, mat, nmat, common, table, par, flags, reach, base, acc, stats
+    s, slab, lanes, ptr, nbr, imp, last, x, u, mat, nmat, common, table, par, flags, reach, base,
+    acc, stats
 ):
     zero = splat(par[GX] - par[GX])
     one = splat(par[GX] - par[GX] + np.float32(1.0))
@@ -333,7 +334,8 @@ def _walls_slab(
 
 @inner
 def _contact_slab(
-    s, slab, lanes, ptr, nbr, imp, last, x, u, mat, nmat, common, table, w_count, w_rows, w_body, w_plane,
+    s, slab, lanes, ptr, nbr, imp, last, x, u, mat, nmat, common, table, w_count, w_rows, w_body,
+    w_plane,
     w_imp, w_total, body_mat, par, flags, reach, base, acc, stats,
 ):  # fmt: skip
     clear_slab(s, reach, base, acc)
@@ -342,7 +344,8 @@ def _contact_slab(
     stats[s, 2] = 0.0
     stats[s, 5] = 0.0
     _pairs_slab(
-        s, slab, lanes, ptr, nbr, imp, last, x, u, mat, nmat, common, table, par, flags, reach, base, acc,
+        s, slab, lanes, ptr, nbr, imp, last, x, u, mat, nmat, common, table, par, flags, reach,
+        base, acc,
         stats,
     )  # fmt: skip
     if w_count[s] > 0:
@@ -416,7 +419,8 @@ def predict(slab, v, warm, u, par):
 
 @pjit
 def solve(
-    slab, lanes, ptr, nbr, imp, last, x, v, u, warm, mat, nmat, common, table, w_count, w_rows, w_body,
+    slab, lanes, ptr, nbr, imp, last, x, v, u, warm, mat, nmat, common, table, w_count, w_rows,
+    w_body,
     w_plane, w_imp, w_total, body_mat, par, base_flags, iterations, substeps, keep_n, keep_t,
     acceleration, reach, base, acc, stats,
 ):  # fmt: skip
@@ -440,7 +444,8 @@ def solve(
                     flags |= STATS
             for s in prange(n):
                 _contact_slab(
-                    s, slab, lanes, ptr, nbr, imp, last, x, u, mat, nmat, common, table, w_count, w_rows,
+                    s, slab, lanes, ptr, nbr, imp, last, x, u, mat, nmat, common, table, w_count,
+                    w_rows,
                     w_body, w_plane, w_imp, w_total, body_mat, par, flags, reach, base, acc, stats,
                 )  # fmt: skip
             for s in prange(n):
@@ -451,30 +456,22 @@ def solve(
 def _touch_slab(s, slab, lanes, ptr, nbr, x, u, w_count, w_rows, w_plane, par, reach, base, acc):
     """Count the contacts of each row at the predicted positions."""
     clear_slab(s, reach, base, acc)
-    zero = splat(par[GX] - par[GX])
-    one = splat(par[GX] - par[GX] + np.float32(1.0))
-    touch = splat(par[TOUCH])
     shift = base[s] - reach[s, 0]
     for q in range(slab[s] // 8, (slab[s + 1] + 7) // 8):
-        if ptr[q] == ptr[q + 1]:
-            continue
-        rows = load(lanes, 8 * q)
-        xi, yi, zi, ri = gather4(x, rows)
-        ui, vi, wi, _ = gather4(u, rows)
-        an = zero
         for slot in range(ptr[q], ptr[q + 1]):
-            j = load(nbr, 8 * slot)
-            xj, yj, zj, rj = gather4(x, j)
-            uj, vj, wj, _ = gather4(u, j)
-            nx = (xi - xj) + (ui - uj)
-            ny = (yi - yj) + (vi - vj)
-            nz = (zi - zj) + (wi - wj)
-            limit = fma(touch, ri, ri + rj)
-            near = (fma(nx, nx, fma(ny, ny, nz * nz)) <= limit * limit) & (rows != j)
-            ones = select(near, one, zero)
-            an = an + ones
-            scatter_add8(acc, j, shift, (zero, zero, zero, ones, zero, zero, zero, zero))
-        scatter_add8(acc, rows, shift, (zero, zero, zero, an, zero, zero, zero, zero))
+            for m in range(8):
+                i = lanes[8 * q + m]
+                j = nbr[8 * slot + m]
+                if i == j:
+                    continue
+                far2 = par[GX] - par[GX]
+                for c in range(3):
+                    d = x[i, c] - x[j, c] + u[i, c] - u[j, c]
+                    far2 += d * d
+                limit = (np.float32(1.0) + par[TOUCH]) * x[i, 3] + x[j, 3]
+                if far2 <= limit * limit:
+                    acc[shift + i, 3] += np.float32(1.0)
+                    acc[shift + j, 3] += np.float32(1.0)
     for b in range(w_count[s]):
         i = w_rows[s, b]
         gap = -w_plane[s, b, 3] - x[i, 3]

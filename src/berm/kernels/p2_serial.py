@@ -107,7 +107,8 @@ def _prepare(slab, lanes, ptr, nbr, imp, x, u, mat, nmat, table, iterations):
 
 @jit
 def solve(
-    slab, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows, w_body, w_plane, w_imp,
+    slab, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows, w_body,
+    w_plane, w_imp,
     w_total, body_mat, par, flags, iterations, substeps, retest, reach, base, acc, stats,
 ):  # fmt: skip
     """All iterations of a step, one contact after the other."""
@@ -151,6 +152,7 @@ def solve(
                         j = nbr[8 * slot + m]
                         if i != j:
                             pair = mat[i] * nmat + mat[j]
-                            _pair(i, j, slot, m, imp, x, u, pair, table, flags, retest, count, stats)
+                            _pair(i, j, slot, m, imp, x, u, pair, table, flags, retest, count,
+                            stats)
         for s in range(n):
             integrate_slab(s, slab, x, v, u, par, stats)

@@ -21,7 +21,7 @@ from berm.kernels.distance import (
     to_body,
     to_world,
 )
-from berm.kernels.jit import jit, pjit, prange
+from berm.kernels.jit import inner, jit, pjit, prange
 
 BLOCK = 32
 
@@ -46,13 +46,13 @@ PROJECTIONS = 4
 MATCH = 2.0 - 2.0 * math.cos(math.radians(25.0))
 
 
-@jit
+@inner
 def shortest_step(r, length):
     """Least advancement (m) along a path of the given length."""
     return max(SHORTEST * r, length / MOST_STEPS)
 
 
-@jit
+@inner
 def bounds_slab(s, x, v, slab_start, blocks, first):
     """Bound each BLOCK rows of a slab and clear its chains.
 
@@ -92,7 +92,7 @@ def bounds(x, v, slab_start, blocks, first):
         bounds_slab(np.int64(s), x, v, slab_start, blocks, first)
 
 
-@jit
+@inner
 def block_in_body(block, pose, dt, gravity, skin):
     """Centre and half edges of a block in the body's frame at the start, and its reach (m)."""
     ex = 0.5 * (np.float64(block[4]) - block[0])
@@ -111,7 +111,7 @@ def block_in_body(block, pose, dt, gravity, skin):
     return cx, cy, cz, hx, hy, hz, reach
 
 
-@jit
+@inner
 def emit(
     s, row, b, pose, f, r,
     qx, qy, qz, mx, my, mz,
@@ -180,7 +180,7 @@ def trace(kind, prm, k, pose, fa, ax, ay, az, bx, by, bz, r, skin, length, t):
         t = min(1.0, t + max(gap, least) / length)
 
 
-@jit
+@inner
 def grain_contacts(
     s, row, b, kind, prm, pose, fa, ax, ay, az, bx, by, bz, r, skin,
     rows, body, plane, impulse, total, count, first, follow,
@@ -222,7 +222,7 @@ def grain_contacts(
                     break
 
 
-@jit
+@inner
 def shape_slab(
     s, x, v, slab_start, dt, gravity, skin, b, kind, prm, pose, blocks, use_legs, legs, leg_count,
     rows, body, plane, impulse, total, count, first, follow,
@@ -269,7 +269,7 @@ def shape_contacts(
         )  # fmt: skip
 
 
-@jit
+@inner
 def bend_path(s, row, fa, ax, ay, az, bx, by, bz, r, plane, first, follow, leg):
     """Slide the end of a grain's way along the planes it meets; return whether that is a new way.
 
@@ -301,7 +301,7 @@ def bend_path(s, row, fa, ax, ay, az, bx, by, bz, r, plane, first, follow, leg):
     return (ex - leg[2]) ** 2 + (ey - leg[3]) ** 2 + (ez - leg[4]) ** 2 > least
 
 
-@jit
+@inner
 def legs_slab(
     s, x, v, dt, gravity, rows, plane, count, first, follow, again, legs, leg_count
 ):
@@ -345,13 +345,13 @@ def find_legs(
         )  # fmt: skip
 
 
-@jit
+@inner
 def mismatch(a, b):
     """Squared difference of two planes' normals; unlike a cosine, exact where they are equal."""
     return (a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2
 
 
-@jit
+@inner
 def match_slab(
     s, rows, body, plane, impulse, count, use_old_row, old_row,
     old_body, old_plane, old_impulse, old_first, old_follow, old_claim,

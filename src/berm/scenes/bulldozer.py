@@ -76,7 +76,7 @@ class Bulldozer(Scene[BulldozerParams]):
         place, radii = lattice(
             (0.0, -params.width / 2, 0.0),
             (params.length, params.width / 2, 2.5 * params.depth + 4 * large),
-            (2 * params.radius - large, large), 0.05, params.seed,
+            (2 * params.radius - large, large), 0.02, params.seed, "hexagonal",
         )  # fmt: skip
         ball = 4 / 3 * math.pi * params.radius**3
         count = int(0.62 * params.depth * params.length * params.width / ball)

@@ -85,7 +85,7 @@ class Collapse(Scene[CollapseParams]):
         edge = params.column
         place, radii = lattice(
             (-edge, -edge, 0.0), (edge, edge, 3.0 * height + 20 * large),
-            (2 * params.radius - large, large), 0.05, params.seed,
+            (2 * params.radius - large, large), 0.02, params.seed, "hexagonal",
         )  # fmt: skip
         inside = np.hypot(place[:, 0], place[:, 1]) < params.column - large
         chosen = np.argsort(place[inside, 2], kind="stable")[:count]

@@ -97,7 +97,7 @@ class Drum(Scene[DrumParams]):
         half = params.width / 2
         place, radii = lattice(
             (-params.drum, -half, -params.drum), (params.drum, half, params.drum),
-            (2 * params.radius - large, large), 0.05, params.seed,
+            (2 * params.radius - large, large), 0.02, params.seed, "hexagonal",
         )  # fmt: skip
         inside = np.hypot(place[:, 0], place[:, 2]) < params.drum - large - 1.2 * params.radius
         chosen = np.argsort(place[inside, 2], kind="stable")[:count]

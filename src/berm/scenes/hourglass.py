@@ -104,7 +104,12 @@ class Hourglass(Scene[HourglassParams]):
         low = params.radius * (1 - params.spread)
         high = params.radius * (1 + params.spread)
         place, radii = lattice(
-            (-wide, -wide, 0.0), (wide, wide, rise + tall), (low, high), 0.05, params.seed
+            (-wide, -wide, 0.0),
+            (wide, wide, rise + tall),
+            (low, high),
+            0.02,
+            params.seed,
+            "hexagonal",
         )
         room = np.minimum(wide, small + (wide - small) * place[:, 2] / rise)
         lean = high / math.sin(math.radians(params.slope))  # distance to a cone's side

@@ -21,7 +21,7 @@ from berm.world.world import World
 GRAVITY = 9.81  # m/s^2
 BEYOND = 2.0  # degrees that the plane tilts beyond the angle of slip
 HOLD = 1.0  # s that the plane then stays
-SLIPPED = 0.02  # radii: a grain that has moved so far along the plane has slipped
+SLIPPED = 0.005  # m/s along the plane: a grain that is faster has slipped
 
 
 class SlopeParams(SceneParams):
@@ -81,30 +81,29 @@ class Slope(Scene[SlopeParams]):
         return world
 
     def observe(self, world: World, report: StepReport) -> Mapping[str, float]:
-        """Angle (degrees), and mean place (m) and speed (m/s) of the grains along the plane."""
+        """Angle (degrees), and mean speed (m/s) of the grains down the plane."""
         body = world.body("plane")
         _, turned = body.pose_at(world.time)
         down = turned @ np.array([1.0, 0.0, 0.0])
         angle = math.degrees(math.atan2(-down[2], down[0]))
         return {
             "angle": angle,
-            "place": float((world.grains.position.astype(float) @ down).mean()),
             "speed": float((world.grains.velocity.astype(float) @ down).mean()),
         }
 
     def check(self, world: World, history: History) -> list[Outcome]:
         """Slip begins at atan(mu_s); then the grains accelerate as kinetic friction says."""
         params: SlopeParams = history.params
-        time, place, angle = history["time"], history["place"], history["angle"]
+        time, speed, angle = history["time"], history["speed"], history["angle"]
         rested = int(np.searchsorted(time, 0.5))
         if rested >= len(time):
             return [Outcome("slip angle", False, math.nan, "a run of more than 0.5 s")]
-        moved = np.abs(place - place[rested]) > SLIPPED * params.radius
+        moved = np.abs(speed) > SLIPPED
         moved[:rested] = False
         slip = float(angle[int(np.argmax(moved))]) if moved.any() else math.nan
         held = history.last("time", 0.8 * HOLD)
-        speed = history.last("speed", 0.8 * HOLD)
-        pull = float(np.polyfit(held, speed, 1)[0]) if len(held) > 2 else math.nan
+        late = history.last("speed", 0.8 * HOLD)
+        pull = float(np.polyfit(held, late, 1)[0]) if len(held) > 2 else math.nan
         theta = math.radians(float(angle[-1]))
         exact = GRAVITY * (math.sin(theta) - params.friction_kinetic * math.cos(theta))
         return [

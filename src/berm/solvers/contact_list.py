@@ -69,7 +69,7 @@ class ContactList:
         if grains.changed or len(self.ref) < grains.n or self.slabs == 0:
             return True
         flag = np.zeros(self.slabs, np.bool_)
-        real = self.dtype.type
+        real: Any = self.dtype.type
         neighbours.any_moved(
             self.slab, grains.x, grains.v, real(dt), real(0.5 * skin), self.ref, flag
         )
@@ -77,7 +77,8 @@ class ContactList:
 
     def build(self, grains: Grains, dt: float, skin: float) -> None:
         """Sort the grains by cell, search, and carry the remembered impulses over."""
-        n, real = grains.n, self.dtype.type
+        n = grains.n
+        real: Any = self.dtype.type
         lo, dims, cell_size = self._grid(grains, dt, skin)
         axes = np.argsort(dims, kind="stable")[::1].astype(np.int64)  # slowest: the longest
         cell = self._room("cell", n, np.int32)
@@ -128,7 +129,7 @@ class ContactList:
         self, grains: Grains, dt: float, skin: float, levels: bool, level: Array, cell: Array,
         start: Array, dims: Array, axes: Array,
     ) -> tuple[Array, Array]:  # fmt: skip
-        real = self.dtype.type
+        real: Any = self.dtype.type
         count = self._room("count", grains.n, np.int32)
         need = np.zeros(self.slabs, np.int64)
         rows = int(np.diff(self.slab).max())

@@ -1,4 +1,4 @@
-"""P2 (Parallel Particles, [Holz14]) as berm runs it: conserving by default, published on request."""
+"""P2 (Parallel Particles, [Holz14]): conserving by default, as published on request."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from berm.world.world import World
 
 Array = npt.NDArray[np.float64]
 Radius = float | Sequence[float]
+ARRANGEMENTS = ("cubic", "hexagonal")
 LARGEST_RATIO = 5.0
 TRIES = 60  # places tried for each grain of a random packing
 DENSEST = 0.35  # share of the box that random placement can fill
@@ -43,28 +44,48 @@ def lattice(
     radius: Radius,
     jitter: float = 0.1,
     seed: int = 0,
+    arrangement: str = "cubic",
 ) -> tuple[Array, Array]:
-    """Fill the box from `low` to `high` with a cubic lattice: positions (n, 3), radii (n,).
+    """Fill the box from `low` to `high` with a regular lattice: positions (n, 3), radii (n,).
 
-    Spheres lie wholly in the box and do not overlap: the pitch leaves room for `jitter` (a share
-    of the largest radius, to each side, along each axis). radius: one, or (smallest, largest)
-    drawn evenly.
+    Spheres lie wholly in the box and do not overlap: the pitch leaves room for `jitter` (the
+    largest displacement, a share of the largest radius). radius: one, or (smallest, largest)
+    drawn evenly. arrangement: "cubic", or "hexagonal" (close packed: sinks little when let go).
     """
     a, b = _box(low, high)
     small, large = _radii(radius)
     if not 0 <= jitter <= 1:
         raise InputError("lattice: jitter", jitter, "0 to 1, in radii")
+    if arrangement not in ARRANGEMENTS:
+        raise InputError("lattice: arrangement", arrangement, ", ".join(ARRANGEMENTS))
     pitch = 2 * large * (1 + jitter)
-    count = np.floor((b - a) / pitch * (1 + 1e-9)).astype(int)
-    if (count < 1).any():
+    if (b - a < pitch * (1 - 1e-9)).any():
         raise InputError("lattice: box", (b - a).tolist(), f"at least {pitch:g} m along each axis")
+    place = (_cubic if arrangement == "cubic" else _hexagonal)(a, b, pitch)
+    rng = np.random.default_rng(seed)
+    shift = rng.normal(size=place.shape)
+    shift *= (np.cbrt(rng.random(len(place))) / np.linalg.norm(shift, axis=1))[:, None]
+    place = place + jitter * large * shift
+    return place, small + (large - small) * rng.random(len(place))
+
+
+def _cubic(low: Array, high: Array, pitch: float) -> Array:
+    count = np.floor((high - low) / pitch * (1 + 1e-9)).astype(int)
     grid = np.meshgrid(*(np.arange(k) for k in count), indexing="ij")
     cells = np.stack([axis.ravel() for axis in grid], axis=1)
-    step = (b - a) / count  # spread what is left over
-    place = a + (cells + 0.5) * step
-    rng = np.random.default_rng(seed)
-    place = place + rng.uniform(-jitter, jitter, place.shape) * large
-    return place, small + (large - small) * rng.random(len(place))
+    result: Array = low + (cells + 0.5) * (high - low) / count  # spread what is left over
+    return result
+
+
+def _hexagonal(low: Array, high: Array, pitch: float) -> Array:
+    """Return layers of triangles, every second one shifted into the hollows (ABAB)."""
+    step = pitch * np.array([1.0, np.sqrt(3) / 2, np.sqrt(2 / 3)])
+    count = np.floor((high - low - pitch) / step * (1 + 1e-9)).astype(int) + 1
+    i, j, k = (g.ravel() for g in np.meshgrid(*(np.arange(c) for c in count), indexing="ij"))
+    cells = np.column_stack([i + 0.5 * ((j + k) % 2), j + (k % 2) / 3.0, k])
+    place = low + 0.5 * pitch + cells * step
+    result: Array = place[(place <= high - 0.5 * pitch * (1 - 1e-9)).all(axis=1)]
+    return result
 
 
 def random_drop(

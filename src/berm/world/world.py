@@ -244,4 +244,3 @@ class World:
             f"World(t={self.time:.3f} s, {self.grains.n} grains, {len(self.bodies)} bodies, "
             f"solver {self.solver.name})"
         )
-
