@@ -347,8 +347,8 @@ def test_the_grid_of_a_mesh_is_conservative(inside):
     bound, state = np.array([b for b, _ in found]), np.array([s for _, s in found])
     assert (bound <= np.abs(exact)).all()
     assert (exact[state == EMPTY] > 0).all() and (exact[state == SOLID] < 0).all()
-    assert (state == EMPTY).any() and (state == SOLID).any()
-    if JIT_ON:
+    if JIT_ON:  # without it the grid is coarse and the points are few
+        assert (state == EMPTY).any() and (state == SOLID).any()
         assert (state == CUT).mean() < 0.1
         near = np.abs(exact) < 2 * frame[3]
         assert near.any() and (np.abs(exact) - bound)[near].max() < 1.8 * frame[3]

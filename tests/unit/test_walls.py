@@ -466,7 +466,7 @@ def test_the_same_bits_on_any_number_of_threads():
     bodies, x, v = crowd()
     before, results = get_threads(), []
     try:
-        for threads in sorted({1, 2, max_threads()}):
+        for threads in sorted({1, min(2, max_threads()), max_threads()}):
             set_threads(threads)
             walls = find(bodies, x, v, count=7)
             walls.impulse[...] = np.arange(walls.impulse.size).reshape(walls.impulse.shape)
@@ -474,7 +474,6 @@ def test_the_same_bits_on_any_number_of_threads():
             results.append([a.tobytes() for a in walls.state().values()])
     finally:
         set_threads(before)
-    assert len(results) == min(max_threads(), 2) or max_threads() > 2
     assert all(r == results[0] for r in results)
 
 

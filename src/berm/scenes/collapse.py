@@ -25,6 +25,15 @@ LOOSE = 0.64  # packing fraction from which the number of grains is estimated
 class CollapseParams(GrainParams):
     """Parameters of the collapse."""
 
+    dt: float = Field(
+        1.0 / 120,
+        gt=0.0,
+        le=0.1,
+        description="step (s): a grain must not fall several radii in one",
+    )
+    substeps: int | None = Field(
+        5, ge=1, le=10_000, description="substeps a step; none: the solver's default"
+    )
     friction: float | None = Field(
         0.3,
         ge=0.0,

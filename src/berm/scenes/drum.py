@@ -26,6 +26,15 @@ LIE = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])  # turns ax
 class DrumParams(GrainParams):
     """Parameters of the drum."""
 
+    dt: float = Field(
+        1.0 / 120,
+        gt=0.0,
+        le=0.1,
+        description="step (s): a grain must not fall several radii in one",
+    )
+    substeps: int | None = Field(
+        5, ge=1, le=10_000, description="substeps a step; none: the solver's default"
+    )
     friction: float | None = Field(
         0.4, ge=0.0, le=10.0, description="static friction coefficient; none: the preset's"
     )

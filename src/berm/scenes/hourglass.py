@@ -27,6 +27,15 @@ LOOSE = 0.5  # packing fraction of the filling, for its height and for Beverloo'
 class HourglassParams(GrainParams):
     """Parameters of the hourglass."""
 
+    dt: float = Field(
+        1.0 / 180,
+        gt=0.0,
+        le=0.1,
+        description="step (s): a grain must not fall several radii in one",
+    )
+    substeps: int | None = Field(
+        4, ge=1, le=10_000, description="substeps a step; none: the solver's default"
+    )
     friction: float | None = Field(
         0.3, ge=0.0, le=10.0, description="static friction coefficient; none: the preset's"
     )

@@ -19,6 +19,10 @@ from berm.world.measure import angle_of_repose
 from berm.world.world import World
 
 
+PACKED = 0.6  # packing fraction of the heap, for the height of the spout
+STEEP = math.radians(38.0)  # and its slope
+
+
 class PileParams(GrainParams):
     """Parameters of the pile."""
 
@@ -41,11 +45,23 @@ class PileParams(GrainParams):
         0.2, ge=0.0, le=0.66, description="radii vary by this share to both sides (0.66: 1 to 5)"
     )
     rate: float = Field(400.0, gt=0.0, le=1.0e6, description="grains a second")
-    drop: float = Field(
-        0.8, ge=0.0, le=100.0, description="height of the spout above the floor (m)"
+    drop: float | None = Field(
+        None,
+        ge=0.0,
+        le=1000.0,
+        description="height of the spout (m); none: 1.4 times that of the heap to come",
     )
     spout: float = Field(0.12, gt=0.0, le=10.0, description="radius of the spout (m)")
     settle: float = Field(3.0, ge=0.0, le=1000.0, description="time to come to rest after it (s)")
+
+    @property
+    def spout_height(self) -> float:
+        """Height of the spout above the floor, m."""
+        if self.drop is not None:
+            return self.drop
+        volume = self.grains * 4.0 / 3.0 * math.pi * self.radius**3 / PACKED
+        # of a cone: V = pi H^3 / (3 tan^2)
+        return 1.4 * (3.0 * volume * math.tan(STEEP) ** 2 / math.pi) ** (1.0 / 3.0)
 
 
 @SCENES.register("pile")
@@ -69,11 +85,11 @@ class Pile(Scene[PileParams]):
         world.add_emitter(
             Emitter(
                 rate=params.rate,
-                position=(0.0, 0.0, params.drop),
+                position=(0.0, 0.0, params.spout_height),
                 region="disc",
                 size=(params.spout, 4 * params.radius),
                 radius=radii,
-                velocity=(0.0, 0.0, -1.5),
+                velocity=(0.0, 0.0, -1.0),
                 material=params.make_material(),
                 total=params.grains,
             )

@@ -1,0 +1,90 @@
+"""CASES B14: a vertical cut stands where cohesion is enough, and slumps where there is none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import berm
+
+RADIUS = 0.02
+FRICTION = 0.5  # phi = 27 degrees
+
+
+def cut(height, adhesion, seconds=1.5):
+    """Settle a cohesive block behind a gate, take the gate away, return the share that slumped."""
+    material = berm.Material(
+        "soil", density=2600.0, stiffness=2e4, restitution=0.1, friction_static=FRICTION,
+        friction_kinetic=FRICTION, adhesion=adhesion,
+    )  # fmt: skip
+    smooth = material.replace(friction=0.0, adhesion=0.0, name="smooth")
+    rough = berm.material("rough wall")
+    long, wide = 1.2 * height, 8 * RADIUS
+    world = berm.World()
+    places, radii = berm.lattice(
+        (0, 0, 0), (long, wide, 1.25 * height), RADIUS, jitter=0.02, seed=3
+    )
+    world.add_grains(places, radii, material=material)
+    turn = {
+        "x": [[0, 0, 1], [0, 1, 0], [-1, 0, 0]],
+        "y": [[1, 0, 0], [0, 0, 1], [0, -1, 0]],
+        "-y": [[1, 0, 0], [0, 0, -1], [0, 1, 0]],
+    }
+    world.add_body(berm.Plane(), name="floor", material=rough)
+    world.add_body(berm.Plane(), name="back", material=rough, rotation=turn["x"])
+    world.add_body(berm.Plane(), name="near", material=smooth, rotation=turn["y"])
+    world.add_body(
+        berm.Plane(), name="far", material=smooth, rotation=turn["-y"], position=(0, wide, 0)
+    )
+    thick = 0.1
+    world.add_body(
+        berm.Box((thick, 2 * wide, 4 * height)), name="gate", material=smooth,
+        position=(long + thick / 2, wide / 2, 2 * height), motion=berm.Linear((0.5, 0, 0), start=1.5),
+    )  # fmt: skip
+    world.run(1.5)
+    cohesion = bulk_cohesion(world, adhesion)
+    world.run(seconds)
+    return float((world.grains.position[:, 0] > long + 2 * RADIUS).mean()), cohesion
+
+
+def bulk_cohesion(world, adhesion):
+    """Cohesion (Pa) of the settled block by Rumpf: c = mu phi z F / (4 pi r^2), F = a A_c (35).
+
+    Contact areas (36) grow with the overlap, so the same adhesion makes a deeper block stronger.
+    """
+    i, j = world.solver.contacts.pairs()
+    x = world.grains.position.astype(float)
+    deep = 2 * RADIUS - np.linalg.norm(x[i] - x[j], axis=1)
+    deep = deep[deep > 0]
+    area = np.pi * RADIUS**2 * (1 - (np.minimum(deep / RADIUS, 1) - 1) ** 2)
+    contacts_each, solid = 2 * len(deep) / len(x), 0.6
+    force = adhesion * float(area.mean())
+    return FRICTION * solid * contacts_each * force / (4 * np.pi * RADIUS**2)
+
+
+def needed_adhesion(height, number):
+    """Adhesion (Pa) that makes gamma H / c equal `number` in the settled block of this height."""
+    adhesion = 1e4
+    for _ in range(3):  # the overlaps hardly depend on adhesion
+        _, cohesion = cut(height, adhesion, seconds=0.0)
+        adhesion *= 0.6 * 2600.0 * 9.81 * height / number / cohesion
+    return adhesion
+
+
+@pytest.mark.parametrize("height", [0.35, 0.7])
+def test_b14_cut_stands_below_the_lower_bound(height):
+    """gamma H / c < 2 tan(45 + phi / 2) must stand: the lower bound of plasticity.
+
+    The upper bound, 4 tan(45 + phi / 2), is not reached by blocks of 17 to 35 radii: grains that
+    do not turn interlock, and they stood up to gamma H / c = 65 (H = 17 r), 30 (25 r), 18 (35 r).
+    """
+    tangent = np.tan(np.radians(45) + np.arctan(FRICTION) / 2)
+    share, cohesion = cut(height, needed_adhesion(height, 0.9 * 2 * tangent))
+    assert 0.6 * 2600.0 * 9.81 * height / cohesion < 2.1 * tangent
+    assert share == 0.0
+
+
+def test_b14_cohesion_decides_whether_a_cut_stands():
+    shares = [cut(0.7, adhesion)[0] for adhesion in (0.0, 3e3, 3e4)]
+    assert shares[0] > 0.05
+    assert shares[0] > shares[1] > shares[2] == 0.0
