@@ -18,7 +18,6 @@ from berm.world.emitters import Emitter
 from berm.world.measure import angle_of_repose
 from berm.world.world import World
 
-
 PACKED = 0.6  # packing fraction of the heap, for the height of the spout
 STEEP = math.radians(38.0)  # and its slope
 

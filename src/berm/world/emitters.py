@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 REGIONS = ("box", "disc", "sphere")
 TRIES = 30  # places tried for a grain before it waits for the next step
+BATCH = 3  # of which so many at a time
 
 
 @dataclass
@@ -100,17 +101,26 @@ class Emitter:
         placed = 0
         for _ in range(wanted):
             r = low + (high - low) * self.rng.random()
-            tries = self._places(TRIES)
-            clear = self._clearance(tries, around, places[:placed], radii[:placed]) >= r
-            if not clear.any():
+            place = self._free_place(r, around, places[:placed], radii[:placed])
+            if place is None:
                 break
-            places[placed], radii[placed] = tries[int(np.argmax(clear))], r
+            places[placed], radii[placed] = place, r
             placed += 1
         if placed:
             world.add_grains(places[:placed], radii[:placed], self.velocity, self.material)
         self._due = min(self._due - placed, max(self.rate * world.dt, 1.0))
         self.poured += placed
         return placed
+
+    def _free_place(self, r: float, around: Array, places: Array, radii: Array) -> Array | None:
+        """A place in the region where a grain of radius r touches nobody, or None."""
+        for _ in range(TRIES // BATCH):
+            tries = self._places(BATCH)
+            clear = self._clearance(tries, around, places, radii) >= r
+            if clear.any():
+                found: Array = tries[int(np.argmax(clear))]
+                return found
+        return None
 
     def _neighbourhood(self, world: World, high: float) -> Array:
         """Position and radius of the grains near the region."""
