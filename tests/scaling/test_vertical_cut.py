@@ -39,7 +39,8 @@ def cut(height, adhesion, seconds=1.5):
     thick = 0.1
     world.add_body(
         berm.Box((thick, 2 * wide, 4 * height)), name="gate", material=smooth,
-        position=(long + thick / 2, wide / 2, 2 * height), motion=berm.Linear((0.5, 0, 0), start=1.5),
+        position=(long + thick / 2, wide / 2, 2 * height),
+        motion=berm.Linear((0.5, 0, 0), start=1.5),
     )  # fmt: skip
     world.run(1.5)
     cohesion = bulk_cohesion(world, adhesion)

@@ -344,6 +344,38 @@ def test_flat_triangles_give_no_ghost_edges(kind, speed):
     np.testing.assert_allclose(planes[:, 3], level, atol=1e-5)
 
 
+def joined(*parts):
+    """One mesh of several (vertices, faces), not sewn together where they share no vertex."""
+    shift = np.cumsum([0, *(len(v) for v, _ in parts)])
+    return Mesh(
+        np.concatenate([v for v, _ in parts]),
+        np.concatenate([f + k for (_, f), k in zip(parts, shift[:-1], strict=True)]),
+    )
+
+
+@pytest.mark.parametrize("speed", [0.0, 2.0, 12.0])
+def test_flat_parts_that_do_not_share_vertices_give_no_ghost_edges(speed):
+    """Along the joint a fine and a coarse plate meet, corners on edges (T-junctions)."""
+    left, right = plate(7, 1.0), plate(3, 1.0)
+    shape = joined((left[0] - [0.5, 0, 0], left[1]), (right[0] + [0.5, 0, 0], right[1]))
+    rng = np.random.default_rng(3)
+    n = 1000 if JIT_ON else 15
+    x, v = grains(rng.uniform([-0.1, -0.3, 0.7 * R], [0.1, 0.3, 1.05 * R], (n, 3)))
+    v[:, 0], v[:, 2] = rng.choice([-speed, speed], n) * R, -0.3 * R
+    rows, _, planes = listed(find([body(shape)], x, v))
+    assert sorted(rows.tolist()) == list(range(n))
+    np.testing.assert_allclose(planes[:, :3], np.tile([0, 0, 1], (n, 1)), atol=1e-5)
+
+
+def test_what_lies_behind_a_wall_is_not_felt():
+    """The straight way would go on through the sheet and meet the slanted one behind it."""
+    back = plate(4, 1.0)[0] @ rotation([0, 0.7, 0]).T - [0, 0, 6 * R]
+    shape = joined(plate(4, 1.0), (back, plate(4, 1.0)[1]))
+    x, v = grains([[0.03, 0.01, 2 * R]], (0, 0, -10 * R))
+    _, _, planes = listed(find([body(shape)], x, v))
+    np.testing.assert_allclose(planes[:, :3], [[0, 0, 1]], atol=1e-6)
+
+
 def test_a_mesh_corner_holds_from_all_three_sides():
     shape = box_mesh((1, 1, 1), 5, inside=True)
     x, v = grains([[0.46, 0.455, -0.448], [0.46, 0.03, -0.458], [0.46, 0.1, 0.1]])

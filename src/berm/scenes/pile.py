@@ -29,7 +29,7 @@ class PileParams(GrainParams):
         0.4,
         ge=0.0,
         le=10.0,
-        description="static friction coefficient: 0.4 makes a gravel heap of about 36 degrees, "
+        description="static friction coefficient: 0.4 makes a gravel heap of about 40 degrees, "
         "since grains that do not turn interlock; none: the preset's",
     )
     sleep: float = Field(
