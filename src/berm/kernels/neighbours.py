@@ -16,17 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from berm.kernels.jit import inline, inner, jit, pjit, prange
-from berm.kernels.vec8 import (
-    bits,
-    count_zeros,
-    fma,
-    iota32,
-    load4,
-    splat,
-    vmax,
-    vmin,
-    vsqrt,
-)
+from berm.kernels.vec8 import bits, count_zeros, fma, iota32, load4, splat
 
 AHEAD = 4.0  # steps that the list of a slow grain looks ahead ...
 AHEAD_MOST = 0.25  # ... but no further than this, in radii
@@ -73,7 +63,7 @@ def _spare(way, radius):
 
 
 @jit
-def assign_cells(x, v, n, dt, skin, lo, inv_cell, dims, axes, cell, level):
+def assign_cells(x, v, n, dt, skin, ahead_on, lo, inv_cell, dims, axes, cell, level):
     """Cell number (fast axis first in `axes`) and search level of rows; return the top level."""
     top = 0
     for i in range(n):
@@ -85,7 +75,9 @@ def assign_cells(x, v, n, dt, skin, lo, inv_cell, dims, axes, cell, level):
             number = number * dims[c] + at
         cell[i] = number
         way = dt * np.sqrt(v[i, 0] ** 2 + v[i, 1] ** 2 + v[i, 2] ** 2)
-        reach = x[i, 3] * (1.0 + 0.5 * skin) + way + _spare(way, x[i, 3])
+        reach = x[i, 3] * (1.0 + 0.5 * skin)
+        if ahead_on:
+            reach += way + _spare(way, x[i, 3])
         cells = min(np.int64(np.ceil(2.0 * reach * inv_cell - 1e-4)), np.int64(1000))
         level[i] = max(cells - 1, 0)
         top = max(top, level[i])
@@ -110,55 +102,68 @@ def sort_by_cell(cell, n, ncell, start, order):
     start[0] = 0
 
 
+@jit
+def pack_rows(x, v, n, dt, skin, ahead_on, packed):
+    """Rows for the coarse test: position and reach; two grains may meet only if reaches do."""
+    for i in range(n):
+        way = dt * np.sqrt(v[i, 0] ** 2 + v[i, 1] ** 2 + v[i, 2] ** 2)
+        for c in range(3):
+            packed[i, c] = x[i, c] if ahead_on else x[i, c] + dt * v[i, c]
+        packed[i, 3] = x[i, 3] * (1.0 + 0.5 * skin)
+        if ahead_on:
+            packed[i, 3] += way + _spare(way, x[i, 3])
+    for i in range(n, n + 8):
+        for c in range(4):
+            packed[i, c] = 0.0
+
+
+@inner
+def _may_meet(i, j, x, v, dt, widen):
+    """The exact test for grains that move: near within the step, on any way that they may take."""
+    fast_i = dt * np.sqrt(v[i, 0] ** 2 + v[i, 1] ** 2 + v[i, 2] ** 2)
+    fast_j = dt * np.sqrt(v[j, 0] ** 2 + v[j, 1] ** 2 + v[j, 2] ** 2)
+    limit = widen * (x[i, 3] + x[j, 3]) + _spare(fast_i, x[i, 3]) + _spare(fast_j, x[j, 3])
+    # one of the two may be stopped by a third within the step: the faster one's whole way
+    around = limit + max(fast_i, fast_j)
+    far2 = 0.0
+    along = 0.0
+    length = 1e-30
+    for c in range(3):
+        d = x[j, c] - x[i, c]
+        e = dt * (v[j, c] - v[i, c])
+        far2 += d * d
+        along += d * e
+        length += e * e
+    if far2 <= around * around:
+        return True
+    # or they meet on their straight ways
+    t = min(max(-along / length, 0.0), 1.0)
+    return far2 + 2.0 * t * along + t * t * length <= limit * limit
+
+
 @inline
-def _scan_range(i, first, last, x, v, dt, widen, levels, level, found, s, at):
+def _scan_range(i, first, last, packed, x, v, dt, widen, refine, levels, level, found, s, at):
     """Test rows [first, last) against row i, eight at a time; append hits; return new length."""
-    xi = splat(x[i, 0])
-    yi = splat(x[i, 1])
-    zi = splat(x[i, 2])
-    ri = splat(x[i, 3])
-    ui = splat(v[i, 0])
-    vi = splat(v[i, 1])
-    wi = splat(v[i, 2])
-    step = splat(dt)
-    wide = splat(widen)
-    zero = splat(dt - dt)
-    one = splat((dt - dt) + np.float32(1.0))
-    tiny = splat((dt - dt) + np.float32(1e-30))
-    ahead = splat((dt - dt) + np.float32(AHEAD))
-    most = splat((dt - dt) + np.float32(AHEAD_MOST))
-    fast_i = step * vsqrt(fma(ui, ui, fma(vi, vi, wi * wi)))
-    spare_i = vmax(vmin(ahead * fast_i, most * ri) - fast_i, zero)
+    xi = splat(packed[i, 0])
+    yi = splat(packed[i, 1])
+    zi = splat(packed[i, 2])
+    ri = splat(packed[i, 3])
     mine = level[i]
     end = splat(np.int32(last))
     for b in range(first, last, 8):
-        xj, yj, zj, rj = load4(x, b)
-        uj, vj, wj, _ = load4(v, b)
+        xj, yj, zj, rj = load4(packed, b)
         dx = xj - xi
         dy = yj - yi
         dz = zj - zi
-        # one of the two may be stopped by a third within the step: the faster one's whole way
-        fast_j = step * vsqrt(fma(uj, uj, fma(vj, vj, wj * wj)))
-        spare_j = vmax(vmin(ahead * fast_j, most * rj) - fast_j, zero)
-        limit = fma(wide, ri + rj, spare_i + spare_j)
-        around = limit + vmax(fast_i, fast_j)
-        near = fma(dx, dx, fma(dy, dy, dz * dz)) <= around * around
-        ex = step * (uj - ui)
-        ey = step * (vj - vi)
-        ez = step * (wj - wi)
-        # closest approach on the way of this step
-        along = fma(dx, ex, fma(dy, ey, dz * ez))
-        length = fma(ex, ex, fma(ey, ey, fma(ez, ez, tiny)))
-        t = vmin(vmax((zero - along) / length, zero), one)
-        dx = fma(t, ex, dx)
-        dy = fma(t, ey, dy)
-        dz = fma(t, ez, dz)
-        near = near | (fma(dx, dx, fma(dy, dy, dz * dz)) <= limit * limit)
+        limit = ri + rj
+        near = fma(dx, dx, fma(dy, dy, dz * dz)) <= limit * limit
         hits = bits(near & (iota32(b) < end))
         while hits:
             j = b + count_zeros(hits)
             hits &= hits - 1
             if levels and not (level[j] < mine or (level[j] == mine and j > i)):
+                continue
+            if refine and not _may_meet(i, j, x, v, dt, widen):
                 continue
             if at < found.shape[1]:
                 found[s, at] = j
@@ -167,7 +172,9 @@ def _scan_range(i, first, last, x, v, dt, widen, levels, level, found, s, at):
 
 
 @inner
-def _search_slab(s, slab, x, v, dt, widen, levels, level, cell, start, dims, axes, found, count):
+def _search_slab(
+    s, slab, packed, x, v, dt, widen, ahead_on, levels, level, cell, start, dims, axes, found, count
+):
     at = np.int64(0)
     d0 = dims[axes[0]]
     d1 = dims[axes[1]]
@@ -183,7 +190,8 @@ def _search_slab(s, slab, x, v, dt, widen, levels, level, cell, start, dims, axe
             right = min(c0 + 1, d0 - 1)
             base = (c2 * d1 + c1) * d0
             at = _scan_range(
-                i, i + 1, start[base + right + 1], x, v, dt, widen, levels, level, found, s, at
+                i, i + 1, start[base + right + 1], packed, x, v, dt, widen, ahead_on, levels,
+                level, found, s, at,
             )
             for a2, a1 in ((0, 1), (1, -1), (1, 0), (1, 1)):
                 if c2 + a2 >= d2 or c1 + a1 < 0 or c1 + a1 >= d1:
@@ -193,7 +201,8 @@ def _search_slab(s, slab, x, v, dt, widen, levels, level, cell, start, dims, axe
                 last = start[base + right + 1]
                 if first < last:
                     at = _scan_range(
-                        i, first, last, x, v, dt, widen, levels, level, found, s, at
+                        i, first, last, packed, x, v, dt, widen, ahead_on, levels,
+                level, found, s, at,
                     )
         else:
             m = level[i] + 1
@@ -206,18 +215,24 @@ def _search_slab(s, slab, x, v, dt, widen, levels, level, cell, start, dims, axe
                     last = start[base + right + 1]
                     if first < last:
                         at = _scan_range(
-                            i, first, last, x, v, dt, widen, levels, level, found, s, at
+                            i, first, last, packed, x, v, dt, widen, ahead_on, levels,
+                level, found, s, at,
                         )
         count[i] = at - before
     return at
 
 
 @pjit
-def search(slab, x, v, dt, widen, levels, level, cell, start, dims, axes, found, count, need):
+def search(
+    slab, packed, x, v, dt, widen, ahead_on, levels, level, cell, start, dims, axes, found, count,
+    need,
+):  # fmt: skip
     """Half neighbour list of each slab into found[s]; need[s] = entries (may exceed the room)."""
     for s in prange(slab.shape[0] - 1):
         need[s] = _search_slab(
-            s, slab, x, v, dt, widen, levels, level, cell, start, dims, axes, found, count
+            s, slab, packed, x, v, dt, widen, ahead_on, levels, level, cell, start, dims, axes,
+            found,
+            count,
         )
 
 
@@ -325,13 +340,13 @@ def fill(
 
 
 @jit
-def note_positions(x, v, n, dt, ref):
+def note_positions(x, v, n, dt, ahead_on, ref):
     """Write predicted position and spare room of each row to ref (n, 4)."""
     for i in range(n):
         way = np.sqrt(v[i, 0] ** 2 + v[i, 1] ** 2 + v[i, 2] ** 2) * dt
         for c in range(3):
             ref[i, c] = x[i, c] + dt * v[i, c]
-        ref[i, 3] = _spare(way, x[i, 3])
+        ref[i, 3] = _spare(way, x[i, 3]) if ahead_on else 0.0
 
 
 @inner

@@ -21,7 +21,9 @@ from berm.world.packings import lattice
 from berm.world.world import World
 
 Array = npt.NDArray[np.float64]
+SMOOTH = 3.0  # radii over which the profile is averaged: a single grain is no ridge
 THICK = 0.04  # m, of the blade
+RIDGE = 0.3  # radii above the first level that count as a ridge
 START = 0.25  # m, place of the blade at the start
 
 
@@ -125,8 +127,8 @@ class Bulldozer(Scene[BulldozerParams]):
         driven = pushing[: max(1, len(pushing) - round(0.6 / params.dt))]
         force = float(driven.mean()) if len(driven) else math.nan
         return [
-            Outcome("ridge on the left", left > 0.5 * r, left / r, "above 0.5 radii"),
-            Outcome("ridge on the right", right > 0.5 * r, right / r, "above 0.5 radii"),
+            Outcome("ridge on the left", left > RIDGE * r, left / r, f"above {RIDGE} radii"),
+            Outcome("ridge on the right", right > RIDGE * r, right / r, f"above {RIDGE} radii"),
             Outcome("cut below the first level", middle < -0.5 * params.cut, middle,
                     f"below {-0.5 * params.cut:.3f} (cut {params.cut:g})", "m"),
             Outcome("soil resists the blade", force > 0, force, "above 0", "N"),
@@ -136,13 +138,15 @@ class Bulldozer(Scene[BulldozerParams]):
 
 
 def cross_profile(world: World, params: BulldozerParams) -> tuple[Array, Array]:
-    """Height (m) across the way, averaged over the part that the blade has left behind."""
+    """Height (m) across the way, averaged along the cut and over a few radii."""
     first = START + 0.25 * params.way
     last = START + 0.75 * params.way
     half = params.width / 2
     grid = height_map(world, floor=0.0, low=(first, -half), high=(last, half))
-    profile: Array = grid.heights.mean(axis=0)
-    return grid.y, profile
+    profile = grid.heights.mean(axis=0)
+    width = max(1, round(SMOOTH * params.radius / grid.cell))
+    count = np.convolve(np.ones(len(profile)), np.ones(width), "same")
+    return grid.y, np.convolve(profile, np.ones(width), "same") / count
 
 
 def far_level(place: Array, height: Array, params: BulldozerParams) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from berm.core.errors import SimulationError
-from berm.core.grains import Grains
+from berm.core.grains import PAD, Grains
 from berm.kernels import neighbours
 
 Array = npt.NDArray[Any]
@@ -37,8 +37,10 @@ class ContactList:
 
     STATE = ("slab", "lanes", "ptr", "nbr", "imp", "home", "reach", "base", "ref")
 
-    def __init__(self, dtype: npt.DTypeLike) -> None:
+    def __init__(self, dtype: npt.DTypeLike, ahead: bool = True, remember: bool = True) -> None:
         self.dtype = np.dtype(dtype)
+        self.ahead = ahead  # list pairs that may meet within the step, not only at its end
+        self.remember = remember  # carry the contacts' impulses from list to list
         self.slab: Array = np.zeros(1, np.int64)  # (slabs + 1,) row limits
         self.lanes: Array = np.zeros(0, np.int32)  # row of each lane
         self.ptr: Array = np.zeros(1, np.int64)  # first slot of each slice
@@ -49,6 +51,7 @@ class ContactList:
         self.base: Array = np.zeros(0, np.int64)  # where its accumulator starts
         self.ref: Array = np.zeros((0, 4), self.dtype)  # predicted positions and spare room
         self.came_from: Array = np.zeros(0, np.int32)  # row before the last search, -1: new
+        self._most = 0  # entries of the fullest slab at the last search
         self._store: dict[str, Array] = {}  # buffers kept, since fresh memory costs page faults
         self.moves = 0  # how often rows have been sorted
 
@@ -84,7 +87,18 @@ class ContactList:
         cell = self._room("cell", n, np.int32)
         level = self._room("level", n, np.int32)
         top = neighbours.assign_cells(
-            grains.x, grains.v, n, dt, skin, lo, 1.0 / cell_size, dims, axes, cell, level
+            grains.x,
+            grains.v,
+            n,
+            dt,
+            skin,
+            self.ahead,
+            lo,
+            1.0 / cell_size,
+            dims,
+            axes,
+            cell,
+            level,
         )
         ncell = int(np.prod(dims))
         start = self._room("start", ncell + 1, np.int32)
@@ -97,7 +111,7 @@ class ContactList:
         self._slice(grains, found, count)
         self.came_from = grains.was[:n].copy()
         self.ref = self._room("ref", 4 * n, self.dtype).reshape(n, 4)
-        neighbours.note_positions(grains.x, grains.v, n, real(dt), self.ref)
+        neighbours.note_positions(grains.x, grains.v, n, real(dt), self.ahead, self.ref)
         grains.was[:n] = np.arange(n, dtype=np.int32)
         grains.changed = False
         self.moves += 1
@@ -133,16 +147,19 @@ class ContactList:
         count = self._room("count", grains.n, np.int32)
         need = np.zeros(self.slabs, np.int64)
         rows = int(np.diff(self.slab).max())
-        room = max(64, 5 * rows)
+        room = max(64, 5 * rows, int(1.1 * self._most))
+        packed = self._room("packed", 4 * (grains.n + PAD), self.dtype).reshape(-1, 4)
+        neighbours.pack_rows(grains.x, grains.v, grains.n, dt, skin, self.ahead, packed)
         while True:
             found = self._room("found", self.slabs * room, np.int32).reshape(self.slabs, room)
             neighbours.search(
-                self.slab, grains.x, grains.v, real(dt), real(1.0 + 0.5 * skin), levels, level,
-                cell, start, dims, axes, found, count, need,
+                self.slab, packed, grains.x, grains.v, real(dt), real(1.0 + 0.5 * skin), self.ahead,
+                levels, level, cell, start, dims, axes, found, count, need,
             )  # fmt: skip
-            if need.max() <= room:
+            self._most = int(need.max())
+            if self._most <= room:
                 return found, count
-            room = int(1.2 * need.max())
+            room = int(1.2 * self._most)
 
     def _slice(self, grains: Grains, found: Array, count: Array) -> None:
         slices = -(-grains.n // 8)
@@ -155,8 +172,9 @@ class ContactList:
         imp = self._room("imp" + side, 24 * int(ptr[-1]), self.dtype)
         home = self._room("home" + side, grains.n, np.int32)
         reach = np.empty((self.slabs, 2), np.int64)
+        old_nbr = self.nbr if self.remember else self.nbr[:0]
         neighbours.fill(
-            self.slab, found, count, lanes, ptr, nbr, imp, home, grains.was, self.ptr, self.nbr,
+            self.slab, found, count, lanes, ptr, nbr, imp, home, grains.was, self.ptr, old_nbr,
             self.imp, self.home, reach,
         )  # fmt: skip
         self.lanes, self.ptr, self.nbr, self.imp = lanes, ptr, nbr, imp

@@ -60,10 +60,10 @@ class Speed(Figure):
         return Measured(rows, {"names": list(worlds), "grains": grains})
 
     def judge(self, measured: Measured) -> list[Verdict]:
-        """Medians over the last half, when the pile is nearly complete."""
+        """The least disturbed tenth of the last half, when the pile is nearly complete."""
         late = measured.rows[len(measured.rows) // 2 :]
         time = {
-            name: float(np.median([row[f"{name} (ms)"] for row in late]))
+            name: float(np.percentile([row[f"{name} (ms)"] for row in late], 10))
             for name in measured.extra["names"]
         }
         text = ", ".join(f"{name} {value:.2f} ms" for name, value in time.items())
