@@ -15,6 +15,7 @@ Array = npt.NDArray[Any]
 
 ROWS_PER_SLAB = 1024
 MIN_SLABS, MAX_SLABS = 8, 96
+LARGE = 200_000  # grains from which buffers are given back after each search
 ROOM = 1.15  # cells are wider than a grain by this, so that slow grains need no wider search
 
 
@@ -59,7 +60,8 @@ class ContactList:
         """A piece of a buffer that is kept and grows; what it held before is lost."""
         buffer = self._store.get(name)
         if buffer is None or len(buffer) < size:
-            buffer = self._store[name] = np.empty(int(1.25 * size) + 64, dtype)
+            spare = 1.25 if size < LARGE else 1.02
+            buffer = self._store[name] = np.empty(int(spare * size) + 64, dtype)
         return buffer[:size]
 
     @property
@@ -114,7 +116,15 @@ class ContactList:
         neighbours.note_positions(grains.x, grains.v, n, real(dt), self.ahead, self.ref)
         grains.was[:n] = np.arange(n, dtype=np.int32)
         grains.changed = False
+        if n >= LARGE:
+            self._release()
         self.moves += 1
+
+    def _release(self) -> None:
+        """Give back all buffers but those of the present list: memory matters more than faults."""
+        side = str(self.moves % 2)
+        kept = {"ref", "lanes" + side, "nbr" + side, "imp" + side, "home" + side}
+        self._store = {name: self._store[name] for name in kept}
 
     def _grid(self, grains: Grains, dt: float, skin: float) -> tuple[Array, Array, float]:
         """Corner, cell counts and cell size; stragglers are clamped into the outermost cells."""
