@@ -76,6 +76,24 @@ def test_list_holds_all_near_pairs(n, options):
             assert np.linalg.norm(where[i] - where[j]) <= r_most
 
 
+@pytest.mark.parametrize("options", [{"poly": 5.0}, {"speed": 3.0}, {"speed": 3.0, "poly": 5.0}])
+def test_list_without_look_ahead_holds_the_pairs_at_predicted_positions(options):
+    grains = cloud(500, seed=11, **options)
+    contacts = ContactList(np.float32, ahead=False)
+    contacts.build(grains, DT, SKIN)
+    order = np.argsort(grains.tags)
+    p = (grains.position + np.float32(DT) * grains.velocity)[order].astype(float)
+    r = grains.radius[order].astype(float)
+    gap = np.linalg.norm(p[:, None] - p[None], axis=2) - r[:, None] - r[None]
+    near = set(
+        zip(*np.nonzero(np.triu(gap <= 0.49 * SKIN * (r[:, None] + r[None]), 1)), strict=True)
+    )
+    far = set(
+        zip(*np.nonzero(np.triu(gap <= 0.51 * SKIN * (r[:, None] + r[None]), 1)), strict=True)
+    )
+    assert near <= listed(grains, contacts) <= far
+
+
 def test_impulses_follow_their_pairs_through_sorting():
     grains = cloud(300, seed=1)
     contacts = ContactList(np.float32)

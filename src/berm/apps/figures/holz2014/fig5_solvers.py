@@ -44,7 +44,7 @@ class Solvers(Figure):
 
     def measure(self, quick: bool, say: Say) -> Measured:
         """Pour the pile with each solver and seed; then the last two with smaller steps."""
-        grains, seeds = (500, 1) if quick else (2000, 3)
+        grains, seeds = (600, 3) if quick else (2000, 3)
         rows: list[dict[str, Any]] = []
         extra: dict[str, Any] = {}
         for name, make in FORMS.items():
