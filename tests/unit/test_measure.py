@@ -45,7 +45,14 @@ def test_angle_of_repose_does_not_mind_strays() -> None:
 def test_flat_layer_has_no_slope() -> None:
     grid = np.stack(np.meshgrid(np.arange(30), np.arange(30)), axis=-1).reshape(-1, 2) * 0.02
     where = np.column_stack([grid, np.full(len(grid), 0.01)])
-    assert abs(measure.angle_of_repose(where, 0.01, floor=0.0).degrees) < 3.0
+    slope = measure.angle_of_repose(where, 0.01, floor=0.0)
+    assert 0 < slope.degrees < 6.0
+    assert math.isnan(slope.r2)
+
+
+def test_low_cone_without_a_flank() -> None:
+    where, radii = cone(8.0, radius=0.02, top=0.08)
+    assert measure.angle_of_repose(where, radii, floor=0.0).degrees == pytest.approx(8.0, abs=2.5)
 
 
 def test_strip_heap_has_two_flanks() -> None:

@@ -19,6 +19,7 @@ Array = npt.NDArray[np.float64]
 Source = Any  # a world, or positions (n, 3) with radii given beside them
 AXES = {"x": 0, "y": 1}
 CELL = 0.5  # edge of a cell of the height map, in mean radii
+FLAT = 5.0  # mean radii: a lower heap has no flank to lay a line on
 SECTORS = 8  # parts of the full circle whose scatter tells how round the cone is
 
 
@@ -154,8 +155,6 @@ def fit_slope(
     beyond = np.flatnonzero((height <= part[0] * top) & (np.arange(len(height)) > crest))
     if beyond.size:
         used[beyond[0] :] = False  # strays behind the toe
-    if used.sum() < 3:  # too flat for tip, flank and toe: take everything from the crest on
-        used = (height > 0.02 * top) & (weight > 0) & (np.arange(len(height)) >= crest)
     if used.sum() < 3:
         return Slope(math.nan, top, math.nan, spread, distance, height, used)
     d, h, w = distance[used], height[used], weight[used]
@@ -182,6 +181,8 @@ def angle_of_repose(
     over rings one radius wide (bare floor counts, so a stray grain weighs little); a line is
     fitted by area-weighted least squares to the rings between 15 % and 85 % of the height, which
     leaves out the rounded tip and the toe. `spread` is the scatter between eight sectors.
+    A layer without a flank (lower than five radii) gets the angle of the cone that has its volume
+    and its second moment; its r2 is NaN.
     """
     where, radii = spheres(source, radius)
     grid = height_map(where, radii, floor=floor)
@@ -204,7 +205,14 @@ def angle_of_repose(
     parts = [fit_slope(*profile(sector == s), part).degrees for s in range(SECTORS)]
     known = [angle for angle in parts if math.isfinite(angle)]
     spread = float(np.std(known)) if len(known) > 1 else math.nan
-    return fit_slope(*profile(np.ones(ring.shape, bool)), part, spread)
+    slope = fit_slope(*profile(np.ones(ring.shape, bool)), part, spread)
+    if math.isfinite(slope.degrees) and slope.height.max() >= FLAT * radii.mean():
+        return slope
+    # of a cone: mean square distance 3/10 R^2, volume pi R^2 H / 3
+    reach = math.sqrt(float((above * far**2).sum() / above.sum()) * 10.0 / 3.0)
+    tall = 3.0 * grid.volume / (math.pi * reach**2)
+    degrees = math.degrees(math.atan2(tall, reach))
+    return Slope(degrees, tall, math.nan, spread, slope.distance, slope.height, slope.used)
 
 
 def slope_angle(
