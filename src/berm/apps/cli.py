@@ -156,6 +156,22 @@ def info() -> None:
     show()
 
 
+@app.command("viewer-assets")
+def viewer_assets(
+    force: Annotated[bool, typer.Option("--force", help="Install them again.")] = False,
+) -> None:
+    """Install the JavaScript packages of the viewer's page, where the build could not."""
+    from berm.apps import console
+    from berm.apps.viewer import assets
+    from berm.core.errors import BermError
+
+    try:
+        fresh = assets.install(force=force, say=console.say_plain)
+    except assets.AssetsError as error:
+        raise BermError(str(error)) from None
+    console.say_plain(f"{assets.VENDOR}: {'installed' if fresh else 'complete'}")
+
+
 @app.command("check-file")
 def check_file(file: Annotated[Path, typer.Argument(help="A .yaml or .toml scene file.")]) -> None:
     """Check a scene file without running it."""
