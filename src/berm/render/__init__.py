@@ -1,0 +1,1 @@
+"""What is drawn and how: stage and moment, triangles, colours, shaders, camera, pictures, video."""

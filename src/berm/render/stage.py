@@ -1,0 +1,292 @@
+"""Stage and Moment: all that is known of what is drawn, from a world or from a recording."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from berm.core import shapes as core_shapes
+from berm.core.errors import InputError
+from berm.io.recording import Recording
+from berm.render import bounds as _bounds
+from berm.render.colours import material_colour
+from berm.render.shapes import Triangles, triangles
+from berm.world.world import World
+
+Array = NDArray[Any]
+
+PATCH = 12.0  # half-width of the ground, in sizes of what stands on it
+SLAB = 1.0  # half-width of a tilted plane, the same
+
+
+@dataclass(frozen=True)
+class StageMaterial:
+    """A material as it is drawn; colour is sRGB bytes."""
+
+    name: str
+    colour: tuple[int, int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class StageBody:
+    """What does not change of a body: mesh is an index into the stage's meshes."""
+
+    id: int
+    name: str
+    material: int
+    kind: str  # the shape's name in lower case
+    mesh: int
+    ground: bool  # a level plane: drawn with a grid that fades out
+    glass: bool  # a smooth wall: drawn so that one sees through
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """What does not change from frame to frame (SI units).
+
+    bounds (2, 3): low and high corner of what is worth looking at, strays left out; view: azimuth
+    and elevation (degrees) from which it is best seen; version changes when bodies or materials do.
+    """
+
+    bodies: tuple[StageBody, ...]
+    meshes: tuple[Triangles, ...]
+    materials: tuple[StageMaterial, ...]
+    gravity: Array
+    bounds: Array
+    view: tuple[float, float]
+    dt: float
+    scene: str
+    version: int
+
+    def body(self, name: str) -> StageBody:
+        """Return the body called `name`, or say which there are."""
+        for body in self.bodies:
+            if body.name == name:
+                return body
+        raise InputError("unknown body", name, ", ".join(b.name for b in self.bodies) or "none")
+
+
+@dataclass(frozen=True, eq=False)
+class BodyMoment:
+    """A body at one time: position (3,) m, rotation (3, 3) to the world, force (3,) N, torque."""
+
+    id: int
+    position: Array
+    rotation: Array
+    force: Array
+    torque: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """One time: all grains (copies, so that the world may go on) and the poses of all bodies."""
+
+    time: float  # s
+    step: int
+    position: Array  # (n, 3) float32, m
+    radius: Array  # (n,) float32, m
+    material: Array  # (n,) int32, index into Stage.materials
+    tag: Array  # (n,) int64
+    bodies: tuple[BodyMoment, ...] = ()
+    velocity: Array | None = None  # (n, 3) float32, m/s
+    overlap: Array | None = None  # (n,) float32, m, the largest at each grain
+    force: Array | None = None  # (n,) float32, N, sum of the contact forces' sizes
+    age: Array | None = None  # (n,) float32, s since the grain was added
+
+    def __len__(self) -> int:
+        return len(self.radius)
+
+
+# ---- stages ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A body as world and recording both know it."""
+
+    name: str
+    shape: core_shapes.Shape
+    material: int
+    position: Array
+    rotation: Array
+    driven: bool
+
+
+def stage_of(source: World | Recording) -> Stage:
+    """Return what does not change while `source` runs or plays."""
+    if isinstance(source, World):
+        return _stage_of_world(source)
+    if isinstance(source, Recording):
+        return _stage_of_recording(source)
+    raise InputError("what is drawn", type(source).__name__, "a World or a Recording")
+
+
+def _stage_of_world(world: World) -> Stage:
+    parts = [
+        _Part(b.name, b.shape, b.material, b.position, b.rotation, b.driven) for b in world.bodies
+    ]
+    grains = world.grains
+    cloud = _bounds.of_grains(grains.position, grains.radius)
+    cloud = _bounds.join(cloud, _bounds.of_emitters(world))
+    materials = [(m.name, m.friction_static) for m in world.materials]
+    return _stage(parts, materials, world.gravity, cloud, world.dt, "")
+
+
+def _stage_of_recording(recording: Recording) -> Stage:
+    first: Mapping[str, Any] = recording.frame(0).bodies if len(recording) else {}
+    last: Mapping[str, Any] = recording.frame(-1).bodies if len(recording) else {}
+    parts = []
+    for body in recording.bodies:
+        pose = first.get(body["name"]) or last.get(body["name"])
+        position = pose.position if pose else np.zeros(3)
+        rotation = pose.rotation if pose else np.eye(3)
+        driven = body.get("motion", "fixed") != "fixed"
+        shape = recorded_shape(recording, body)
+        parts.append(_Part(body["name"], shape, int(body["material"]), position, rotation, driven))
+    cloud = _bounds.of_recording(recording)
+    materials = [
+        (str(m.get("name", "")), float(m.get("friction_static", 1.0))) for m in recording.materials
+    ]
+    return _stage(parts, materials, recording.gravity, cloud, recording.dt, recording.scene)
+
+
+def _stage(
+    parts: Sequence[_Part],
+    materials: Sequence[tuple[str, float]],
+    gravity: Array,
+    cloud: Array | None,
+    dt: float,
+    scene: str,
+) -> Stage:
+    up = _up(gravity)
+    smooth = {k for k, (_, friction) in enumerate(materials) if friction == 0.0}
+    solid = [p for p in parts if p.material not in smooth or isinstance(p.shape, core_shapes.Plane)]
+    box = _bounds.with_bodies(cloud, [(p.shape, p.position, p.rotation) for p in solid])
+    centre, size = box.mean(axis=0), float(np.linalg.norm(box[1] - box[0]))
+    bodies, meshes = [], []
+    for k, part in enumerate(parts):
+        plane = isinstance(part.shape, core_shapes.Plane)
+        ground = plane and not part.driven and float(part.rotation[:, 2] @ up) > 0.999
+        local = part.rotation.T @ (centre - part.position)
+        # a plane that turns is drawn around its own origin
+        middle = local[:2] if not part.driven else np.zeros(2)
+        width = (PATCH if ground else SLAB) * size
+        meshes.append(triangles(part.shape, width, middle))
+        glass = part.material in smooth and not plane
+        kind = type(part.shape).__name__.lower()
+        bodies.append(StageBody(k, part.name, part.material, kind, k, ground, glass))
+    shown = tuple(
+        StageMaterial(name, material_colour(name, k)) for k, (name, _) in enumerate(materials)
+    )
+    known = repr([(b.name, b.kind, b.material) for b in bodies] + [m.name for m in shown])
+    for mesh in meshes:
+        known += str(zlib.crc32(mesh.vertices.tobytes()))
+    return Stage(
+        tuple(bodies), tuple(meshes), shown, np.asarray(gravity, float), box,
+        _bounds.view_of(box), float(dt), scene, zlib.crc32(known.encode()),
+    )  # fmt: skip
+
+
+def _up(gravity: Array) -> Array:
+    length = float(np.linalg.norm(gravity))
+    return -np.asarray(gravity, float) / length if length > 0 else np.array([0.0, 0.0, 1.0])
+
+
+_KINDS = {
+    kind.__name__.lower(): kind
+    for kind in (
+        core_shapes.Plane, core_shapes.Sphere, core_shapes.Box, core_shapes.Cylinder,
+        core_shapes.Cone, core_shapes.Capsule, core_shapes.HeightField, core_shapes.Mesh,
+    )
+}  # fmt: skip
+
+
+def recorded_shape(recording: Recording, body: Mapping[str, Any]) -> core_shapes.Shape:
+    """Return the shape of a body of a recording (an entry of `Recording.bodies`)."""
+    fields = dict(body["shape"])
+    kind = str(fields.pop("kind", ""))
+    if kind not in _KINDS:
+        raise InputError(f"body {body['name']!r}: shape", kind, ", ".join(_KINDS))
+    fields.pop("closed", None)
+    for name, value in fields.items():
+        if isinstance(value, dict) and "array" in value:
+            fields[name] = recording.shape_array(value)
+    if isinstance(fields.get("size"), list):
+        fields["size"] = tuple(fields["size"])
+    if isinstance(fields.get("origin"), list):
+        fields["origin"] = tuple(fields["origin"])
+    shape: core_shapes.Shape = _KINDS[kind](**fields)
+    return shape
+
+
+# ---- moments ---------------------------------------------------------------------------------
+
+
+def moment_of(source: World | Recording, k: int = -1) -> Moment:
+    """Return the present moment of a world, or frame `k` of a recording (default: the last)."""
+    if isinstance(source, World):
+        return _moment_of_world(source)
+    if isinstance(source, Recording):
+        return _moment_of_frame(source, k)
+    raise InputError("what is drawn", type(source).__name__, "a World or a Recording")
+
+
+def _moment_of_world(world: World) -> Moment:
+    grains = world.grains
+    n = grains.n
+    extra: Mapping[str, Any] = {}
+    if hasattr(world.solver, "grain_fields"):
+        extra = world.solver.grain_fields(world)
+    bodies = tuple(
+        BodyMoment(
+            k, np.array(b.position, float), np.array(b.rotation, float),
+            np.array(b.force, float), np.array(b.torque, float),
+        )
+        for k, b in enumerate(world.bodies)
+    )  # fmt: skip
+    return Moment(
+        time=float(world.time),
+        step=int(world.step_count),
+        position=grains.position.astype(np.float32),
+        radius=grains.radius.astype(np.float32),
+        material=grains.material[:n].copy(),
+        tag=grains.tags.copy(),
+        bodies=bodies,
+        velocity=grains.velocity.astype(np.float32),
+        overlap=_column(extra.get("overlap"), n),
+        force=_column(extra.get("force"), n),
+        age=(world.time - grains.born[:n]).astype(np.float32),
+    )
+
+
+def _moment_of_frame(recording: Recording, k: int) -> Moment:
+    frame = recording.frame(k)
+    ids = {body["name"]: index for index, body in enumerate(recording.bodies)}
+    bodies = tuple(
+        BodyMoment(ids[b.name], b.position, b.rotation, b.force, b.torque)
+        for b in frame.bodies.values()
+    )
+    born = getattr(frame, "born", None)
+    return Moment(
+        time=frame.time,
+        step=frame.step,
+        position=frame.position,
+        radius=frame.radius,
+        material=frame.material,
+        tag=frame.tag,
+        bodies=bodies,
+        velocity=frame.velocity,
+        overlap=_column(getattr(frame, "overlap", None), len(frame)),
+        force=_column(getattr(frame, "force", None), len(frame)),
+        age=None if born is None else (frame.time - np.asarray(born)).astype(np.float32),
+    )
+
+
+def _column(given: Any, n: int) -> Array | None:
+    """Return a quantity of each grain as a copy (n,) float32."""
+    return None if given is None else np.array(given, np.float32).reshape(-1)[:n]
