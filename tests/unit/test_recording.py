@@ -72,10 +72,11 @@ class StandInWorld:
         tag = self.rng.permutation(np.array(self.tags, dtype=np.int64))
         position = np.stack([tag, tag * 0 + self.time, -tag], axis=1).astype(np.float32)
         radius = (0.01 + tag).astype(np.float32)
+        born = (0.5 * tag).astype(np.float32)
         material = (tag % 3).astype(np.int32)
         return SimpleNamespace(
             n=len(tag), tag=tag, position=position, velocity=2 * position, radius=radius,
-            material=material,
+            material=material, born=born,
         )  # fmt: skip
 
     def step(self) -> Report:
@@ -101,6 +102,7 @@ def check_frames(recording: Recording) -> None:
         np.testing.assert_array_equal(frame.position[:, 1], np.float32(frame.time))
         np.testing.assert_array_equal(frame.radius, (0.01 + frame.tag).astype(np.float32))
         np.testing.assert_array_equal(frame.material, frame.tag % 3)
+        np.testing.assert_array_equal(frame.born, (0.5 * frame.tag).astype(np.float32))
         if frame.velocity is not None:
             np.testing.assert_array_equal(frame.velocity, 2 * frame.position)
         for body in frame.bodies.values():
@@ -187,10 +189,108 @@ def test_fields_and_every(tmp_path: Path) -> None:
         np.testing.assert_allclose(recording.times, [*np.arange(11) / 10, 1.05], atol=1e-9)
         assert recording[2].velocity is None
         assert recording[2].bodies == {}
-    with pytest.raises(InputError, match=r"colour.*allowed: position, velocity, bodies"):
+    with pytest.raises(InputError, match=r"colour.*allowed: position, velocity, bodies, overlap"):
         Recorder(path, fields=["colour"])
     with pytest.raises(InputError, match="every"):
         Recorder(path, every=-1)
+
+
+class TellingSolver:
+    """A solver that knows each grain's overlap and force, in the order of the world's rows."""
+
+    name = "telling"
+
+    def options(self) -> dict[str, Any]:
+        return {}
+
+    def grain_fields(self, world: Any) -> dict[str, np.ndarray]:
+        tag = world.grains.tag
+        return {"overlap": 1e-3 * tag, "force": 10.0 * tag + world.time}
+
+
+class FixedRows(StandInWorld):
+    """A stand-in whose rows keep one order within a step, as those of a real world do."""
+
+    @property
+    def grains(self) -> Any:
+        key = (self.step_count, len(self.tags))
+        if getattr(self, "_key", None) != key:
+            self._key, self._rows = key, super().grains
+        return self._rows
+
+
+def test_what_only_the_solver_knows(tmp_path: Path) -> None:
+    world, path = FixedRows(20), tmp_path / "run.h5"
+    world.solver = TellingSolver()
+    with Recorder(path, every=0, fields=["overlap", "force"]) as recorder:
+        play(world, recorder, 3)
+        world.add(5)
+        play(world, recorder, 3)
+    with Recording(path) as recording:
+        assert recording.fields == ["position", "overlap", "force"]
+        for frame in recording:
+            assert frame.overlap is not None and frame.force is not None
+            np.testing.assert_array_equal(frame.overlap, (1e-3 * frame.tag).astype(np.float32))
+            np.testing.assert_array_equal(
+                frame.force, (10.0 * frame.tag + frame.time).astype(np.float32)
+            )
+        assert len(recording[-1]) == 25
+    world.step_count, world.time = 2, 2 * world.dt
+    with Recorder(path, every=0, append=True) as recorder:
+        play(world, recorder, 1)
+    with Recording(path) as recording:
+        assert [frame.step for frame in recording] == [0, 1, 2, 3]
+        np.testing.assert_array_equal(recording[-1].overlap, (1e-3 * np.arange(25)).astype("f4"))
+
+
+def test_solver_that_does_not_tell(tmp_path: Path) -> None:
+    world, path = StandInWorld(), tmp_path / "run.h5"
+    with pytest.raises(InputError, match=r"'p2'.*\['force'\].*position, velocity, bodies"):
+        Recorder(path, fields=["force"]).start(world)  # type: ignore[arg-type]
+    assert not path.exists()
+    world.solver = TellingSolver()
+    world.solver.grain_fields = lambda world: {"force": np.zeros(3)}
+    with pytest.raises(SimulationError, match=r"'force'.*\(3,\), not \(50,\)"):
+        Recorder(path, fields=["force"]).start(world)  # type: ignore[arg-type]
+
+
+def test_notes(tmp_path: Path) -> None:
+    """What is changed while running stands in the log; a given-up end takes its notes along."""
+    world, path = StandInWorld(), tmp_path / "run.h5"
+    recorder = Recorder(path, every=0)
+    recorder.note("viewer", browser="early")
+    play(world, recorder, 2)
+    recorder.note("parameter", name="friction", value=np.float64(0.3))
+    with Recording(path) as recording:  # at once, while the run goes on
+        assert [note["event"] for note in recording.notes] == ["viewer", "parameter"]
+    world.materials[0] = {"name": "gravel", "friction_static": 0.3}
+    play(world, recorder, 2)
+    recorder.note("parameter", name="friction", value=0.9)
+    recorder.close()
+    with Recording(path) as recording:
+        early, first, second = recording.notes
+        assert early == {"event": "viewer", "time": None, "browser": "early"}
+        assert first == {"event": "parameter", "time": 2 / 60, "name": "friction", "value": 0.3}
+        assert second["time"] == 4 / 60
+        assert recording.materials == [{"name": "gravel", "friction_static": 0.3}]
+    world.step_count, world.time = 3, 3 / 60
+    with Recorder(path, every=0, append=True) as recorder:
+        play(world, recorder, 1)
+    with Recording(path) as recording:
+        assert [note.get("value") for note in recording.notes] == [None, 0.3]
+        assert recording.complete
+    for kind in ("close", ""):
+        with pytest.raises(InputError, match="note"):
+            recorder.note(kind)
+
+
+def test_last_state_between_two_frames(tmp_path: Path) -> None:
+    world, path = StandInWorld(), tmp_path / "run.h5"
+    with Recorder(path, every=0.1) as recorder:
+        play(world, recorder, 17)
+    with Recording(path) as recording:
+        assert [frame.step for frame in recording] == [0, 6, 12, 17]
+        check_frames(recording)
 
 
 def test_readable_while_written(tmp_path: Path) -> None:

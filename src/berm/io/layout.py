@@ -2,10 +2,13 @@
 
     /            attributes: format, berm, scene, parameters, solver, dt, gravity, seed, precision,
                  fields, every, machine (lists and maps as JSON text)
-    /log         bytes, one JSON object a line: materials, bodies, extra columns, start, close
+    /log         bytes, one JSON object a line: materials, bodies, extra columns, start, close, and
+                 whatever was noted while the run went on
     /frames      one record a frame: time, step, grains, row, population, bodies, body_row
-    /position    rows of all frames, one after the other; /velocity the same, if recorded
-    /population  records of tag, radius, material; frames with the same grains share them
+    /position    rows of all frames, one after the other; /velocity, /overlap (m) and /force (N)
+                 the same, if recorded
+    /population  records of tag, radius, material and time of birth (s); frames with the same
+                 grains share them
     /bodies      records of all frames: id, pose, velocity, force and torque of each body
     /steps       one record a step: the scalars of StepReport, `wall` (s), and `extra`, whose
                  columns (stage timers and others) are named in the log
@@ -23,13 +26,21 @@ import dataclasses
 import json
 import os
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-FORMAT = "berm recording 1"
+from berm.core.errors import InputError
+
+FORMAT = "berm recording 2"
 EXTRA_WIDTH = 32
+EVENTS = ("start", "close", "material", "body", "extra")  # of the log; all else are notes
+
+FIELDS = ("position", "velocity", "bodies", "overlap", "force")  # that a frame may hold
+USUAL_FIELDS = FIELDS[:3]
+GRAIN_FIELDS = ("overlap", "force")  # that only the solver knows
+OPTIONAL_TABLES = ("velocity", *GRAIN_FIELDS)
 
 STEP_COLUMNS = (
     "time", "step", "grains", "contacts", "wall_contacts", "iterations", "substeps",
@@ -38,6 +49,7 @@ STEP_COLUMNS = (
 _FRAME = [("time", "f8")] + [
     (name, "i8") for name in ("step", "grains", "row", "population", "bodies", "body_row")
 ]
+_POPULATION = [("tag", "i8"), ("radius", "f4"), ("material", "i4"), ("born", "f4")]
 _BODY: list[Any] = [
     ("id", "i8"), ("position", "f8", 3), ("rotation", "f8", (3, 3)), ("velocity", "f8", 3),
     ("angular_velocity", "f8", 3), ("force", "f8", 3), ("torque", "f8", 3),
@@ -49,12 +61,23 @@ TABLES: dict[str, tuple[np.dtype[Any], tuple[int, ...], int]] = {
     "log": (np.dtype("u1"), (), 4096),
     "position": (np.dtype("f4"), (3,), 16384),
     "velocity": (np.dtype("f4"), (3,), 16384),
-    "population": (np.dtype([("tag", "i8"), ("radius", "f4"), ("material", "i4")]), (), 8192),
+    "overlap": (np.dtype("f4"), (), 16384),
+    "force": (np.dtype("f4"), (), 16384),
+    "population": (np.dtype(_POPULATION), (), 8192),
     "bodies": (np.dtype(_BODY), (), 128),
     "steps": (np.dtype(_STEP), (), 128),
     "shapes": (np.dtype("f8"), (), 4096),
     "frames": (np.dtype(_FRAME), (), 512),
 }
+
+
+def check_fields(fields: Iterable[str], what: str) -> tuple[str, ...]:
+    """Return the fields of a frame without repetition, position first; `what` names who asks."""
+    wanted = tuple(dict.fromkeys(("position", *fields)))
+    for name in wanted:
+        if name not in FIELDS:
+            raise InputError(what, name, ", ".join(FIELDS))
+    return wanted
 
 
 def plain(value: Any, array: Callable[[np.ndarray], Any] | None = None) -> Any:

@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import h5py
@@ -41,6 +40,9 @@ class Frame:
     radius: np.ndarray  # (n,) float32, m
     tag: np.ndarray  # (n,) int64
     material: np.ndarray  # (n,) int32, index into Recording.materials
+    born: np.ndarray  # (n,) float32, s: when the grain came into the world
+    overlap: np.ndarray | None = None  # (n,) float32, m: deepest contact; None if not recorded
+    force: np.ndarray | None = None  # (n,) float32, N: see the solver; None if not recorded
     bodies: dict[str, BodyFrame] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -67,7 +69,8 @@ class Recording:
         if found != layout.FORMAT:
             said = found if found else "an HDF5 file of another program"
             raise InputError("not a recording of berm", said, layout.FORMAT, str(self.path))
-        missing = [t for t in layout.TABLES if t not in self.file and t != "velocity"]
+        needed = [name for name in layout.TABLES if name not in layout.OPTIONAL_TABLES]
+        missing = [name for name in needed if name not in self.file]
         if missing:
             raise InputError(
                 "recording lacks", missing, "a recording with all its datasets", str(self.path)
@@ -127,7 +130,9 @@ class Recording:
         text = log[:].tobytes().decode("utf-8", errors="replace")
         entries = self.log = [e for e in map(_parse, text.split("\n")[:-1]) if e is not None]
         self.bodies = [e for e in entries if e.get("event") == "body"]
-        self.materials = [e["material"] for e in entries if e.get("event") == "material"]
+        known = {e["index"]: e["material"] for e in entries if e.get("event") == "material"}
+        self.materials = [known[k] for k in sorted(known)]
+        self.notes = [e for e in entries if e.get("event") not in layout.EVENTS]
         self.extra_names = [e["name"] for e in entries if e.get("event") == "extra"]
         last: dict[str, Any] = next(
             (e for e in reversed(entries) if e.get("event") in ("start", "close")), {}
@@ -181,16 +186,17 @@ class Recording:
                 time=float(index["time"]),
                 step=int(index["step"]),
                 position=self.file["position"][rows],
-                velocity=self.file["velocity"][rows] if "velocity" in self.file else None,
-                radius=population["radius"].copy(),
-                tag=population["tag"].copy(),
-                material=population["material"].copy(),
+                **{name: population[name].copy() for name in population.dtype.names},
+                **{name: self._optional(name, rows) for name in layout.OPTIONAL_TABLES},
                 bodies=self._body_frames(int(index["body_row"]), int(index["bodies"])),
             )
         except OSError as error:
             raise InputError(
                 f"frame {k} cannot be read", str(error), "a whole file", str(self.path)
             ) from error
+
+    def _optional(self, name: str, rows: slice) -> Any:
+        return self.file[name][rows] if name in self.file else None
 
     def _body_frames(self, start: int, count: int) -> dict[str, BodyFrame]:
         out = {}
@@ -216,12 +222,7 @@ class Recording:
     def __enter__(self) -> Recording:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import h5py
 import numpy as np
 
-from berm.core.errors import InputError
+from berm.core.errors import InputError, SimulationError
 from berm.io import layout
 from berm.io.reading import BodyFrame, Frame, Recording
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["BodyFrame", "Frame", "Recorder", "Recording"]
 
-_FIELDS = ("position", "velocity", "bodies")
 _TIME_SLACK = 1e-6  # of `every`: a step that ends this little before its frame is due counts
 _COPY_ROWS = 1 << 18
 
@@ -38,8 +37,8 @@ class Recorder:
     """Writes every `every` seconds of simulated time a frame, and every step's scalars.
 
     every: seconds of simulated time between frames; 0 records each step.
-    fields: what a frame holds besides tags, radii and materials: any of position (always there),
-        velocity, bodies.
+    fields: what a frame holds besides tags, radii, materials and times of birth: any of position
+        (always there), velocity, bodies, overlap and force.
     append: keep the frames of an existing file that are not later than the world's time at
         `start` and go on after them (a later frame belongs to a run that was given up).
     """
@@ -48,7 +47,7 @@ class Recorder:
         self,
         path: str | os.PathLike[str],
         every: float = 1 / 30,
-        fields: Iterable[str] = _FIELDS,
+        fields: Iterable[str] = layout.USUAL_FIELDS,
         *,
         scene: str = "",
         parameters: Mapping[str, Any] | Any = None,
@@ -56,11 +55,8 @@ class Recorder:
     ) -> None:
         if not (math.isfinite(every) and every >= 0):
             raise InputError("recorder's every", every, "seconds >= 0 (0 = each step)")
-        wanted = tuple(dict.fromkeys(("position", *fields)))
-        for name in wanted:
-            if name not in _FIELDS:
-                raise InputError("recorder's field", name, ", ".join(_FIELDS))
-        self.path, self.every, self.fields = Path(path), float(every), wanted
+        self.path, self.every = Path(path), float(every)
+        self.fields = layout.check_fields(fields, "recorder's field")
         self.scene, self.parameters, self.append = scene, parameters, append
         self.frames = 0
         self._file: h5py.File | None = None
@@ -68,7 +64,9 @@ class Recorder:
         self._steps: list[tuple[list[float], dict[str, float]]] = []
         self._extra: dict[str, int] = {}
         self._bodies: list[str] = []
-        self._materials = 0
+        self._materials: list[Any] = []
+        self._notes: list[dict[str, Any]] = []  # that wait for the file
+        self._world: World | None = None  # as it was last seen
         self._population: tuple[int, np.ndarray] | None = None
         self._tables: dict[str, h5py.Dataset] = {}
         self._next = 0
@@ -82,6 +80,7 @@ class Recorder:
         """Create the file and write the world's present state as a frame, or reopen it."""
         if self._file is not None:
             return
+        self._check_solver(world)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if self.append and self.path.exists():
             file = self._keep_until(float(world.time))
@@ -94,7 +93,7 @@ class Recorder:
             file.swmr_mode = True
         except (OSError, ValueError, RuntimeError):  # a file system without it: flushed frames
             file.flush()
-        self._file = file
+        self._file, self._world = file, world
         self._wall_start = clock.perf_counter()
         self._log(
             {
@@ -103,6 +102,9 @@ class Recorder:
                 "date": clock.strftime("%Y-%m-%d %H:%M:%S"),
             }
         )
+        for note in self._notes:
+            self._log(note)
+        self._notes.clear()
         if self.frames == 0:
             self._write_frame(world)
         self._plan_next(float(world.time))
@@ -115,26 +117,47 @@ class Recorder:
         """Take the step's scalars, and a frame when one is due; call after each step."""
         if self._file is None:
             self.start(world)
+        self._world = world
         if report is not None:
             self._take_report(report)
         if self.due(float(world.time)) and float(world.time) > self._last_time:
             self._write_frame(world)
             self._plan_next(float(world.time))
 
+    def note(self, kind: str, **data: Any) -> None:
+        """Write what happened now to the log, for example note("parameter", name=..., value=...).
+
+        The entry is {"event": kind, "time": s, **data}; `Recording.notes` lists them. Call it from
+        the thread that steps the world. Before the file is open, notes wait for it.
+        """
+        if not kind or kind in layout.EVENTS:
+            allowed = f"any word but {', '.join(layout.EVENTS)}"
+            raise InputError("recorder's note", kind, allowed)
+        entry = {"event": kind, "time": None if self._world is None else float(self._world.time)}
+        entry.update(layout.plain(data))
+        if self._file is None:
+            self._notes.append(entry)
+        else:
+            self._log(entry)
+
     def close(self, world: World | None = None, error: str = "") -> None:
-        """Finish the file; with a world whose last state has no frame yet, write that first."""
+        """Finish the file; a last state that has no frame yet is written first.
+
+        After an error only a world that is given counts: one that failed may be half stepped.
+        """
         if self._file is None:
             return
+        last = world if error or world is not None else self._world
         try:
-            if world is not None and float(world.time) > self._last_time:
-                self._write_frame(world)
+            if last is not None and float(last.time) > self._last_time:
+                self._write_frame(last)
             self._write_steps()
             self._log({"event": "close", "time": self._last_time, "error": error})
         finally:
             self._wall_before = self._wall()
             self._tables.clear()
             self._file.close()
-            self._file = None
+            self._file = self._world = None
             self.append = True  # a second run with this recorder goes on
 
     def __enter__(self) -> Recorder:
@@ -149,6 +172,13 @@ class Recorder:
         self.close(error="" if error is None else f"{type(error).__name__}: {error}")
 
     # ------------------------------------------------------------------ opening
+
+    def _check_solver(self, world: World) -> None:
+        wanted = [name for name in layout.GRAIN_FIELDS if name in self.fields]
+        if wanted and not hasattr(world.solver, "grain_fields"):
+            without = [name for name in layout.FIELDS if name not in layout.GRAIN_FIELDS]
+            what = f"recorder's fields with solver {world.solver.name!r}, which does not tell them"
+            raise InputError(what, wanted, ", ".join(without))
 
     def _create(self, world: World) -> h5py.File:
         try:
@@ -175,7 +205,7 @@ class Recorder:
 
     def _make_datasets(self, file: h5py.File) -> None:
         for name, (dtype, row, chunk) in layout.TABLES.items():
-            if name != "velocity" or name in self.fields:
+            if name not in layout.OPTIONAL_TABLES or name in self.fields:
                 shape = {"shape": (0, *row), "maxshape": (None, *row), "chunks": (chunk, *row)}
                 file.create_dataset(name, dtype=dtype, **shape)
 
@@ -195,17 +225,20 @@ class Recorder:
             rows = {"frames": frames, "steps": steps, "shapes": old.file["shapes"].shape[0]}
             if frames:
                 index = old.file["frames"][:frames]
-                rows["position"] = rows["velocity"] = int(index["row"][-1] + index["grains"][-1])
+                last = int(index["row"][-1] + index["grains"][-1])
+                rows.update(dict.fromkeys(("position", *layout.OPTIONAL_TABLES), last))
                 rows["bodies"] = int(index["body_row"][-1] + index["bodies"][-1])
                 rows["population"] = int((index["population"] + index["grains"]).max())
                 self._last_time = float(index["time"][-1])
             for name, table in new.items():
                 _copy(old.file[name], table, rows.get(name, 0))
-            lines = "".join(json.dumps(entry) + "\n" for entry in old.log).encode()
+            given_up = [n for n in old.notes if (n.get("time") or 0.0) > time + slack]
+            kept = [entry for entry in old.log if entry not in given_up]
+            lines = "".join(json.dumps(entry) + "\n" for entry in kept).encode()
             new["log"].resize(len(lines), axis=0)
             new["log"][:] = np.frombuffer(lines, dtype=np.uint8)
             self._bodies = [body["name"] for body in old.bodies]
-            self._materials = len(old.materials)
+            self._materials = list(old.materials)
             self._extra = {name: k for k, name in enumerate(old.extra_names)}
             self._wall_before = float(new["steps"]["wall"][-1]) if steps else 0.0
         os.replace(part, self.path)
@@ -236,10 +269,9 @@ class Recorder:
         frame["row"] = self._append("position", np.asarray(grains.position)[order])
         if "velocity" in self.fields:
             self._append("velocity", np.asarray(grains.velocity)[order])
+        self._write_grain_fields(world, order)
         frame["population"] = self._write_population(grains, order)
-        for material in world.materials[self._materials :]:
-            self._log({"event": "material", "material": layout.plain(material)})
-        self._materials = len(world.materials)
+        self._write_materials(world)
         bodies = list(world.bodies) if "bodies" in self.fields else []
         frame["bodies"], frame["body_row"] = len(bodies), self._write_bodies(bodies)
         self._write_steps()
@@ -247,10 +279,33 @@ class Recorder:
         self._append("frames", frame)
         self.frames += 1
 
+    def _write_grain_fields(self, world: World, order: np.ndarray) -> None:
+        """Write what only the solver knows of each grain, as far as it is wanted."""
+        wanted = [name for name in layout.GRAIN_FIELDS if name in self.fields]
+        if not wanted:
+            return
+        solver: Any = world.solver
+        known = solver.grain_fields(world)
+        for name in wanted:
+            values = np.asarray(known.get(name, ()))
+            if values.shape != (len(order),):
+                what = f"solver {solver.name!r}: grain_fields()[{name!r}] has shape"
+                raise SimulationError(f"{what} {values.shape}, not ({len(order)},)")
+            self._append(name, values[order])
+
+    def _write_materials(self, world: World) -> None:
+        """Log materials that are new, or that were changed while running."""
+        for index, material in enumerate(world.materials):
+            described = layout.plain(material)
+            if self._materials[index : index + 1] != [described]:
+                self._materials[index : index + 1] = [described]
+                self._log({"event": "material", "index": index, "time": float(world.time),
+                           "material": described})  # fmt: skip
+
     def _write_population(self, grains: Any, order: np.ndarray) -> int:
         """Write tags, radii and materials as far as they are new, and return their first row."""
         new = np.zeros(len(order), dtype=layout.TABLES["population"][0])
-        for name in ("tag", "radius", "material"):
+        for name in new.dtype.names or ():
             new[name] = np.asarray(getattr(grains, name))[order]
         known, start = 0, self._rows["population"]
         if self._population is not None:
