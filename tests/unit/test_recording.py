@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +15,7 @@ import h5py
 import numpy as np
 import pytest
 
+from berm.core import shapes
 from berm.core.errors import InputError, SimulationError
 from berm.io.recording import Recorder, Recording
 
@@ -282,6 +283,38 @@ def test_notes(tmp_path: Path) -> None:
     for kind in ("close", ""):
         with pytest.raises(InputError, match="note"):
             recorder.note(kind)
+
+
+SHAPES = [
+    shapes.Plane(),
+    shapes.Sphere(0.4, inside=True),
+    shapes.Box((0.1, 0.2, 0.3), inside=True, open_top=True),
+    shapes.Cone(0.1, 0.2, 0.3, inside=True, open_ends=True),
+    shapes.Cylinder(0.1, 0.3, open_ends=True, wall=0.01),
+    shapes.Capsule(0.1, 0.3),
+    shapes.HeightField(np.arange(20.0).reshape(4, 5), 0.25, (1.0, 2.0)),
+    shapes.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 1, 2], [0, 1, 3]]),
+    shapes.Mesh(
+        [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]],
+        [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]],
+        inside=True,
+    ),
+]
+
+
+def test_every_shape_comes_back(tmp_path: Path) -> None:
+    world, path = StandInWorld(), tmp_path / "run.h5"
+    world.bodies = [world.make_body(f"body {k}", shape) for k, shape in enumerate(SHAPES)]
+    with Recorder(path) as recorder:
+        recorder.start(world)  # type: ignore[arg-type]
+    with Recording(path) as recording:
+        for k, shape in enumerate(SHAPES):
+            back = recording.shape(f"body {k}")
+            assert type(back) is type(shape)
+            for part in fields(shape):
+                np.testing.assert_array_equal(getattr(back, part.name), getattr(shape, part.name))
+        with pytest.raises(InputError, match=r"'blade'.*body 0, body 1"):
+            recording.shape("blade")
 
 
 def test_last_state_between_two_frames(tmp_path: Path) -> None:

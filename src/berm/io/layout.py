@@ -27,11 +27,12 @@ import json
 import os
 import platform
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from berm.core.errors import InputError
+from berm.core.shapes import Shape
 
 FORMAT = "berm recording 2"
 EXTRA_WIDTH = 32
@@ -125,6 +126,21 @@ def describe_body(body: Any, array: Callable[[np.ndarray], Any]) -> dict[str, An
         "shape": {"kind": type(body.shape).__name__.lower(), **fields},
         "motion": type(getattr(body, "motion", None)).__name__.lower(),
     }
+
+
+def shape_from(described: Mapping[str, Any], array: Callable[[dict[str, Any]], Any]) -> Shape:
+    """Return the shape that `describe_body` described; `array` fetches what was put elsewhere."""
+    kinds: dict[str, Any] = {kind.__name__.lower(): kind for kind in get_args(Shape)}
+    kind = kinds.get(str(described.get("kind")))
+    if kind is None:
+        raise InputError("recorded shape", described.get("kind"), ", ".join(kinds))
+    names = [field.name for field in dataclasses.fields(kind) if field.init]
+    given = {name: described[name] for name in names if name in described}
+    for name, value in given.items():
+        if isinstance(value, dict) and "array" in value:
+            given[name] = array(value)
+    shape: Shape = kind(**given)
+    return shape
 
 
 def describe_machine() -> dict[str, Any]:

@@ -13,6 +13,7 @@ import h5py
 import numpy as np
 
 from berm.core.errors import InputError
+from berm.core.shapes import Shape
 from berm.io import layout
 
 
@@ -145,6 +146,14 @@ class Recording:
         start, shape, kind = reference["array"]
         values = self.file["shapes"][start : start + int(np.prod(shape))].reshape(shape)
         return np.asarray(values.astype(np.int64) if kind in "iu" else values)
+
+    def shape(self, name: str) -> Shape:
+        """Return the shape of the body called `name`, in the body's own frame (m)."""
+        for body in self.bodies:
+            if body["name"] == name:
+                return layout.shape_from(body["shape"], self.shape_array)
+        known = ", ".join(body["name"] for body in self.bodies) or "none: no body was recorded"
+        raise InputError("recorded body", name, known, str(self.path))
 
     # ------------------------------------------------------------------ frames
 
