@@ -146,7 +146,7 @@ def _stage_of_recording(recording: Recording) -> Stage:
         position = pose.position if pose else np.zeros(3)
         rotation = pose.rotation if pose else np.eye(3)
         driven = body.get("motion", "fixed") != "fixed"
-        shape = recorded_shape(recording, body)
+        shape = recording.shape(body["name"])
         parts.append(_Part(body["name"], shape, int(body["material"]), position, rotation, driven))
     cloud = _bounds.of_recording(recording)
     materials = [
@@ -197,33 +197,6 @@ def _up(gravity: Array) -> Array:
     return -np.asarray(gravity, float) / length if length > 0 else np.array([0.0, 0.0, 1.0])
 
 
-_KINDS = {
-    kind.__name__.lower(): kind
-    for kind in (
-        core_shapes.Plane, core_shapes.Sphere, core_shapes.Box, core_shapes.Cylinder,
-        core_shapes.Cone, core_shapes.Capsule, core_shapes.HeightField, core_shapes.Mesh,
-    )
-}  # fmt: skip
-
-
-def recorded_shape(recording: Recording, body: Mapping[str, Any]) -> core_shapes.Shape:
-    """Return the shape of a body of a recording (an entry of `Recording.bodies`)."""
-    fields = dict(body["shape"])
-    kind = str(fields.pop("kind", ""))
-    if kind not in _KINDS:
-        raise InputError(f"body {body['name']!r}: shape", kind, ", ".join(_KINDS))
-    fields.pop("closed", None)
-    for name, value in fields.items():
-        if isinstance(value, dict) and "array" in value:
-            fields[name] = recording.shape_array(value)
-    if isinstance(fields.get("size"), list):
-        fields["size"] = tuple(fields["size"])
-    if isinstance(fields.get("origin"), list):
-        fields["origin"] = tuple(fields["origin"])
-    shape: core_shapes.Shape = _KINDS[kind](**fields)
-    return shape
-
-
 # ---- moments ---------------------------------------------------------------------------------
 
 
@@ -271,7 +244,6 @@ def _moment_of_frame(recording: Recording, k: int) -> Moment:
         BodyMoment(ids[b.name], b.position, b.rotation, b.force, b.torque)
         for b in frame.bodies.values()
     )
-    born = getattr(frame, "born", None)
     return Moment(
         time=frame.time,
         step=frame.step,
@@ -281,9 +253,9 @@ def _moment_of_frame(recording: Recording, k: int) -> Moment:
         tag=frame.tag,
         bodies=bodies,
         velocity=frame.velocity,
-        overlap=_column(getattr(frame, "overlap", None), len(frame)),
-        force=_column(getattr(frame, "force", None), len(frame)),
-        age=None if born is None else (frame.time - np.asarray(born)).astype(np.float32),
+        overlap=frame.overlap,
+        force=frame.force,
+        age=(frame.time - frame.born).astype(np.float32),
     )
 
 
