@@ -1,0 +1,3 @@
+precision highp float;
+
+void main() {}

@@ -1,0 +1,50 @@
+// Light of a surface: a sun with a soft shadow, a sky above, the earth below. Linear colours.
+precision highp sampler2DShadow;
+
+uniform vec3 up;            // against gravity
+uniform vec3 sunDirection;  // towards the sun, unit
+uniform vec3 sunColour;
+uniform vec3 skyColour;
+uniform vec3 earthColour;
+uniform vec3 backdropTop;     // sRGB
+uniform vec3 backdropBottom;  // sRGB
+uniform vec2 viewport;        // size of the picture, pixels
+uniform mat4 shadowMatrix;    // world to shadow map, all in 0..1
+uniform float shadowTexel;    // 1 / width of the shadow map; 0: no shadows
+uniform sampler2DShadow shadowMap;  // depth texture, linear filter, compare less or equal
+
+vec3 toLinear(vec3 c) {
+  return mix(c / 12.92, pow((c + 0.055) / 1.055, vec3(2.4)), step(0.04045, c));
+}
+
+vec3 toScreen(vec3 c) {
+  c = clamp(c, 0.0, 1.0);
+  return mix(12.92 * c, 1.055 * pow(c, vec3(1.0 / 2.4)) - 0.055, step(0.0031308, c));
+}
+
+// Share of the sun that reaches a point (world, m): four taps of 2 x 2 comparisons each.
+float sunlight(vec3 point) {
+  if (shadowTexel == 0.0) return 1.0;
+  vec3 at = (shadowMatrix * vec4(point, 1.0)).xyz;
+  if (any(lessThan(at, vec3(0.0))) || any(greaterThan(at, vec3(1.0)))) return 1.0;
+  vec2 d = vec2(1.0, 0.4) * shadowTexel;
+  float lit = texture(shadowMap, vec3(at.xy + d, at.z));
+  lit += texture(shadowMap, vec3(at.xy - d, at.z));
+  lit += texture(shadowMap, vec3(at.xy + vec2(-d.y, d.x), at.z));
+  lit += texture(shadowMap, vec3(at.xy + vec2(d.y, -d.x), at.z));
+  return 0.25 * lit;
+}
+
+// Colour that leaves a matt surface of colour `albedo` with unit normal n at a point; lift (m)
+// moves the point of the shadow test off the surface.
+vec3 shade(vec3 albedo, vec3 n, vec3 point, float lift) {
+  float facing = dot(n, sunDirection);
+  float sun = facing > 0.0 ? facing * sunlight(point + lift * n) : 0.0;
+  vec3 around = mix(earthColour, skyColour, 0.5 + 0.5 * dot(n, up));
+  return albedo * (around + sun * sunColour);
+}
+
+// Backdrop at a pixel, sRGB.
+vec3 backdrop(vec2 pixel) {
+  return mix(backdropBottom, backdropTop, clamp(pixel.y / viewport.y, 0.0, 1.0));
+}
