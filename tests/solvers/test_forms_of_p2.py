@@ -92,22 +92,25 @@ def numpy_twin_step(world, dt):
     pairs = [(i, j) for i in range(n) for j in range(i)]
     impulse = {pair: np.zeros(3) for pair in pairs}
     gravity = np.asarray(world.gravity)
-    kept, count = np.zeros((n, 3)), np.zeros(n)
+    full, kept, count = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros(n)
     u = h * v + h * h * gravity
     for i, j in pairs:
         if np.linalg.norm(x[i] + u[i] - x[j] - u[j]) <= r[i] + r[j] + solver.TOUCH * r[i]:
             count[[i, j]] += 1
     for _ in range(solver.substeps):
-        u = h * v + h * h * gravity + w[:, None] * kept
+        p_kept = x + h * v + h * h * gravity + w[:, None] * kept
+        u = h * v + h * h * gravity + w[:, None] * full
         split = w * np.maximum(solver.relaxation * count, 1.0)
         full, kept, count = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros(n)
         for i, j in pairs:
-            d, rel, p = x[i] - x[j] + u[i] - u[j], u[i] - u[j], impulse[i, j]
+            d, rel, p = p_kept[i] - p_kept[j], u[i] - u[j], impulse[i, j]
             normal = d / np.linalg.norm(d)
             gap, approach = np.linalg.norm(d) - r[i] - r[j], rel @ normal
             mass, old = split[i] + split[j], p @ normal
             damp = c if gap <= mass * max(old, 0.0) else 0.0
-            new = max(old - (old + k * gap + damp * approach) / (1 + (k + damp) * mass), 0.0)
+            # spring at the end from where the kept part leads, damper from where the full one does
+            force = -k * gap - damp * approach + mass * old * (k + damp / solver.memory_normal)
+            new = max(force / (1 + (k + damp) * mass), 0.0)
             slip = rel - approach * normal
             t = p - old * normal - slip / mass
             mu = mu_k if slip @ slip > (h * 1.5 * np.linalg.norm(gravity) * h) ** 2 else mu_s

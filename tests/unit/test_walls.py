@@ -598,7 +598,7 @@ def test_forces_on_bodies_are_minus_the_sum_over_grains():
     bodies, x, v = crowd(COUNT)
     walls = find(bodies, x, v)
     walls.total[...] = np.random.default_rng(8).normal(size=walls.total.shape)
-    walls.reduce_forces(bodies, x)
+    walls.add_forces(bodies, x)
     force, torque = np.zeros((len(bodies), 3)), np.zeros((len(bodies), 3))
     for s in range(len(walls.count)):
         for k in range(walls.count[s]):
@@ -611,7 +611,7 @@ def test_forces_on_bodies_are_minus_the_sum_over_grains():
     np.testing.assert_allclose([b.torque for b in bodies], torque, atol=1e-5)
     assert np.abs(force).min() > 0
     find([], x, v, walls=walls)
-    walls.reduce_forces(bodies, x)
+    walls.add_forces(bodies, x)
     assert not np.any([b.force for b in bodies])
 
 

@@ -35,6 +35,12 @@ def rotation_about(axis: Vector, angle: float) -> Array:
     return np.asarray(np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross)
 
 
+def turned(vector: Vector | Array) -> Array:
+    """Rotation matrix of a rotation vector (axis times angle, rad)."""
+    angle = float(np.linalg.norm(vector))
+    return rotation_about(list(vector), angle) if angle > 0.0 else np.eye(3)
+
+
 @dataclass(frozen=True)
 class Fixed:
     """Stays where it is."""

@@ -20,7 +20,7 @@ class StepReport:
     overlap_max: float = 0.0  # m, walls included
     residual: float = 0.0  # largest displacement of a grain in the last substep, m
     kinetic_energy: float = 0.0  # J
-    rebuilt: bool = False  # the neighbour list was made anew
+    rebuilt: int = 0  # times that the neighbour list was made anew
     timings: dict[str, float] = field(default_factory=dict)  # s, by stage
 
     @property

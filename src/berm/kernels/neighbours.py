@@ -20,6 +20,7 @@ from berm.kernels.vec8 import bits, count_zeros, fma, iota32, load4, splat
 
 AHEAD = 4.0  # steps that the list of a slow grain looks ahead ...
 AHEAD_MOST = 0.25  # ... but no further than this, in radii
+KNOCK = 0.1  # radii that a grain may be knocked off its way before the list is made anew
 WINDOW = 64  # rows sorted together by contact count; also the grain of slab limits
 MAX_COUNT = 256  # contact counts above this share one bucket in the window sort
 
@@ -340,13 +341,18 @@ def fill(
 
 
 @jit
-def note_positions(x, v, n, dt, ahead_on, ref):
-    """Write predicted position and spare room of each row to ref (n, 4)."""
+def note_positions(x, v, n, dt, half_skin, ahead_on, ref, way):
+    """Write predicted position and spare room of each row to ref (n, 4).
+
+    way (n,): squared distance from that position within which the list holds while a step is under
+    way: what the start of a step allows, and the grain's own way (it may be stopped) or a knock.
+    """
     for i in range(n):
-        way = np.sqrt(v[i, 0] ** 2 + v[i, 1] ** 2 + v[i, 2] ** 2) * dt
+        fast = np.sqrt(v[i, 0] ** 2 + v[i, 1] ** 2 + v[i, 2] ** 2) * dt
         for c in range(3):
             ref[i, c] = x[i, c] + dt * v[i, c]
-        ref[i, 3] = _spare(way, x[i, 3]) if ahead_on else 0.0
+        ref[i, 3] = _spare(fast, x[i, 3]) if ahead_on else 0.0
+        way[i] = (half_skin * x[i, 3] + ref[i, 3] + max(fast, KNOCK * x[i, 3])) ** 2
 
 
 @inner

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from berm.kernels.jit import inline, inner, pjit, prange
-from berm.kernels.p2_mass import (
+from berm.kernels.p2_law import (
     ADHESIVE,
     EPS,
     FRACTION,
@@ -33,7 +33,6 @@ from berm.kernels.p2_mass import (
     UP_Z,
     H,
     contact_area,
-    pair_geometry,
 )
 from berm.kernels.slabs import clear_slab, sum_slab
 from berm.kernels.vec8 import (
@@ -54,6 +53,26 @@ from berm.kernels.vec8 import (
 )
 
 ALL_LANES = 255
+
+
+@inline
+def pair_geometry(rows, j, xi, yi, zi, ri, ui, vi, wi, x, u, zero, one, tiny):
+    """Normal, relative displacement, gap (22), inverse mass and radius of eight partners."""
+    xj, yj, zj, rj = gather4(x, j)
+    uj, vj, wj, mj = gather4(u, j)
+    rx = ui - uj
+    ry = vi - vj
+    rz = wi - wj
+    nx = (xi - xj) + rx
+    ny = (yi - yj) + ry
+    nz = (zi - zj) + rz
+    far2 = vmax(fma(nx, nx, fma(ny, ny, nz * nz)), tiny)
+    far = vsqrt(far2)
+    over = far * (one / far2)
+    # idle lanes hold their own row; coincident centres have no normal: take up
+    nz = select(far2 > tiny, nz * over, one)
+    gap = select(rows != j, far - (ri + rj), one)
+    return nx * over, ny * over, nz, rx, ry, rz, gap, mj, rj
 
 
 @inner

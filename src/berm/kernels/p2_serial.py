@@ -16,7 +16,7 @@ from berm.kernels.p2_count import (
     wall_correction,
     wall_gap,
 )
-from berm.kernels.p2_mass import (
+from berm.kernels.p2_law import (
     ADHESIVE,
     FRACTION,
     INV_H,

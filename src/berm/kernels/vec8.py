@@ -203,6 +203,37 @@ if _jit.JIT_ON:
         return types.UniTuple(vec, 4)(array, index), codegen
 
     @intrinsic
+    def gather8(typingctx: Any, array: Any, index: Any) -> Any:
+        """Rows array[index[k]] of an (N, 8) array, as eight vectors (one a column)."""
+        vec = Vec8(array.dtype)
+
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            ary = _array(context, builder, sig.args[0], args[0])
+            low, high = [], []
+            for k in range(LANES):
+                row = builder.sext(builder.extract_element(args[1], ir.Constant(_I32, k)), _I64)
+                # two halves: their transposes overlap with the loads
+                twice = builder.mul(row, ir.Constant(_I64, 2))
+                align = _itemsize(context, sig.args[0])
+                low.append(_load(builder, _row_pointer(builder, ary.data, twice, 4, 4), align))
+                next_ = builder.add(twice, ir.Constant(_I64, 1))
+                high.append(_load(builder, _row_pointer(builder, ary.data, next_, 4, 4), align))
+            columns = _transpose_4_to_8(builder, low) + _transpose_4_to_8(builder, high)
+            return cgutils.pack_array(builder, columns)
+
+        return types.UniTuple(vec, 8)(array, index), codegen
+
+    @intrinsic
+    def joined(typingctx: Any, low: Any, high: Any) -> Any:
+        """Eight lanes from two times four."""
+        vec = Vec8(low.scalar)
+
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return _shuffle(builder, args[0], args[1], list(range(8)))
+
+        return vec(low, low), codegen
+
+    @intrinsic
     def load4(typingctx: Any, array: Any, first: Any) -> Any:
         """Rows array[first : first + 8] of an (N, 4) array, as four vectors (one a column)."""
         vec = Vec8(array.dtype)
@@ -462,8 +493,10 @@ else:
         count_zeros,
         fma,
         gather4,
+        gather8,
         halves,
         iota32,
+        joined,
         lane,
         load,
         load4,

@@ -22,6 +22,15 @@ def gather4(array: Any, index: Any) -> Any:
     return rows[:, 0].copy(), rows[:, 1].copy(), rows[:, 2].copy(), rows[:, 3].copy()
 
 
+def gather8(array: Any, index: Any) -> Any:
+    rows = array[index]
+    return tuple(rows[:, c].copy() for c in range(8))
+
+
+def joined(low: Any, high: Any) -> Any:
+    return np.concatenate([low, high])
+
+
 def load4(array: Any, first: int) -> Any:
     return gather4(array, np.arange(first, first + LANES))
 

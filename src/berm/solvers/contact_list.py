@@ -36,7 +36,7 @@ class ContactList:
     valid until a predicted position has moved by half a skin, so a settled bed searches rarely.
     """
 
-    STATE = ("slab", "lanes", "ptr", "nbr", "imp", "home", "reach", "base", "ref")
+    STATE = ("slab", "lanes", "ptr", "nbr", "imp", "home", "reach", "base", "ref", "way")
 
     def __init__(self, dtype: npt.DTypeLike, ahead: bool = True, remember: bool = True) -> None:
         self.dtype = np.dtype(dtype)
@@ -51,6 +51,7 @@ class ContactList:
         self.reach: Array = np.zeros((0, 2), np.int64)  # rows that a slab touches
         self.base: Array = np.zeros(0, np.int64)  # where its accumulator starts
         self.ref: Array = np.zeros((0, 4), self.dtype)  # predicted positions and spare room
+        self.way: Array = np.zeros(0, self.dtype)  # squared distance from them within a step
         self.came_from: Array = np.zeros(0, np.int32)  # row before the last search, -1: new
         self._most = 0  # entries of the fullest slab at the last search
         self._store: dict[str, Array] = {}  # buffers kept, since fresh memory costs page faults
@@ -113,7 +114,10 @@ class ContactList:
         self._slice(grains, found, count)
         self.came_from = grains.was[:n].copy()
         self.ref = self._room("ref", 4 * n, self.dtype).reshape(n, 4)
-        neighbours.note_positions(grains.x, grains.v, n, real(dt), self.ahead, self.ref)
+        self.way = self._room("way", n, self.dtype)
+        neighbours.note_positions(
+            grains.x, grains.v, n, real(dt), real(0.5 * skin), self.ahead, self.ref, self.way
+        )
         grains.was[:n] = np.arange(n, dtype=np.int32)
         grains.changed = False
         if n >= LARGE:
@@ -123,7 +127,7 @@ class ContactList:
     def _release(self) -> None:
         """Give back all buffers but those of the present list: memory matters more than faults."""
         side = str(self.moves % 2)
-        kept = {"ref", "lanes" + side, "nbr" + side, "imp" + side, "home" + side}
+        kept = {"ref", "way", "lanes" + side, "nbr" + side, "imp" + side, "home" + side}
         self._store = {name: self._store[name] for name in kept}
 
     def _grid(self, grains: Grains, dt: float, skin: float) -> tuple[Array, Array, float]:

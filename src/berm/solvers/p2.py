@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from berm.core.errors import InputError, SimulationError
+from berm.core.grains import Grains
 from berm.core.materials import mix
 from berm.core.report import StepReport
 from berm.kernels import p2_count, p2_mass, p2_serial
-from berm.kernels import p2_mass as at
+from berm.kernels import p2_law as at
 from berm.kernels.jit import use_threads_for
 from berm.kernels.neighbours import AHEAD_MOST
 from berm.solvers.base import SOLVERS, Stages, WorldView
@@ -109,12 +110,13 @@ class P2:
             world.grains.dtype, ahead=self.substeps > 1, remember=self.averaging == "mass"
         )
         self.walls = Walls(world.grains.dtype)
-        self.u: Array = np.zeros((0, 4), world.grains.dtype)
+        self.row: Array = np.zeros((0, 8), world.grains.dtype)  # what the contacts of a grain need
         self.acc: Array = np.zeros((1, 8), world.grains.dtype)
         self.change: Array = np.zeros(0, world.grains.dtype)
         self.mean_mass = 0.0
         self.wall_skin = 0.0
         self.bodies_seen = -1
+        self.changed = True  # grains came or went before this step
         self.only_kind = -1  # the material of all grains, or -1 where there are several
 
     def step(self, world: WorldView, dt: float) -> StepReport:
@@ -122,39 +124,52 @@ class P2:
         clock, grains = Stages(), world.grains
         use_threads_for(grains.n)
         report = StepReport(iterations=self.iterations, substeps=self.substeps, grains=grains.n)
+        for body in world.bodies:
+            body.force, body.torque = np.zeros(3), np.zeros(3)
         if grains.n == 0:
-            for body in world.bodies:
-                body.force[:] = body.torque[:] = 0.0
             return report
-        with clock.stage("search"):
-            if grains.changed:
-                self.mean_mass = float(grains.mass.mean())
-                # at least as far as a grain may go while the list of pairs is kept
-                far = max(self.WALL_SKIN, 0.5 * self.skin + AHEAD_MOST)
-                self.wall_skin = far * float(grains.radius.mean(dtype=np.float64))
-                kinds = grains.material[: grains.n]
-                self.only_kind = int(kinds[0]) if kinds.min() == kinds.max() else -1
-            report.rebuilt = self.contacts.is_stale(grains, dt, self.skin)
-            old_row = None
-            if report.rebuilt:
-                self.contacts.build(grains, dt, self.skin)
-                old_row = self.contacts.came_from
-            self._make_room(grains.n)
-        with clock.stage("walls"):
-            if report.rebuilt or self._bodies_moved(world):
-                self.walls.find(
-                    world.bodies, grains.x, grains.v, grains.n, self.contacts.slab, dt,
-                    world.gravity, self.wall_skin, old_row,
-                )  # fmt: skip
-            else:
-                self.walls.total[:] = 0.0
-        with clock.stage("solve"):
-            stats = self._solve(world, dt, report.rebuilt)
-        with clock.stage("forces"):
-            self.walls.reduce_forces(world.bodies, grains.x)
+        stats, done = np.zeros((1, 8)), 0
+        while done < self.substeps:
+            left = dt * (self.substeps - done) / self.substeps
+            with clock.stage("search"):
+                fresh = self._search(grains, left, under_way=done > 0)
+                report.rebuilt += fresh
+            with clock.stage("walls"):
+                self._find_walls(world, left, dt - left, fresh)
+            with clock.stage("solve"):
+                stats, done = self._solve(world, dt, done)
+            with clock.stage("forces"):
+                self.walls.add_forces(world.bodies, grains.x)
         self._fill_report(report, stats, world)
         report.timings = clock.seconds
         return report
+
+    def _search(self, grains: Grains, left: float, under_way: bool) -> bool:
+        """Make the list of pairs anew if it has to be; `under_way`: a grain has left its way."""
+        self.changed = grains.changed
+        if grains.changed:
+            self.mean_mass = float(grains.mass.mean())
+            # at least as far as a grain may go while the list of pairs is kept
+            far = max(self.WALL_SKIN, 0.5 * self.skin + AHEAD_MOST)
+            self.wall_skin = far * float(grains.radius.mean(dtype=np.float64))
+            kinds = grains.material[: grains.n]
+            self.only_kind = int(kinds[0]) if kinds.min() == kinds.max() else -1
+        fresh = under_way or self.contacts.is_stale(grains, left, self.skin)
+        if fresh:
+            self.contacts.build(grains, left, self.skin)
+        self._make_room(grains.n)
+        return fresh
+
+    def _find_walls(self, world: WorldView, left: float, gone: float, fresh: bool) -> None:
+        """Find the contacts with bodies for the rest of the step, unless they are known."""
+        if fresh or self._bodies_moved(world):
+            grains = world.grains
+            self.walls.find(
+                world.bodies, grains.x, grains.v, grains.n, self.contacts.slab, left,
+                world.gravity, self.wall_skin, self.contacts.came_from if fresh else None, gone,
+            )  # fmt: skip
+        else:
+            self.walls.total[:] = 0.0
 
     def _bodies_moved(self, world: WorldView) -> bool:
         """Whether contacts with bodies must be found anew although no grain has gone far."""
@@ -162,15 +177,17 @@ class P2:
         return known != len(world.bodies) or any(body.driven for body in world.bodies)
 
     def _make_room(self, n: int) -> None:
-        if len(self.u) < n:
-            self.u = np.zeros((int(1.2 * n) + 8, 4), self.real)
+        width = 8 if self.averaging == "mass" else 4
+        if len(self.row) < n:
+            self.row = np.zeros((int(1.2 * n) + 8, width), self.real)
         rows = self.contacts.accumulator_rows() + 1
         if len(self.acc) < rows:
             self.acc = np.zeros((int(1.1 * rows) + 8, 8), self.real)
         if self.acceleration and len(self.change) < len(self.contacts.imp):
             self.change = np.zeros(len(self.contacts.imp), self.real)
 
-    def _solve(self, world: WorldView, dt: float, rebuilt: bool) -> Array:
+    def _solve(self, world: WorldView, dt: float, first: int) -> tuple[Array, int]:
+        """Do substeps from `first` on; return statistics and the next substep to do."""
         grains, list_, walls = world.grains, self.contacts, self.walls
         h = dt / self.substeps
         par = self._parameters(world, h)
@@ -184,28 +201,29 @@ class P2:
             kernel = p2_count.solve if self.averaging == "count" else p2_serial.solve
             kernel(
                 list_.slab, list_.lanes, list_.ptr, list_.nbr, list_.imp, grains.x, grains.v,
-                self.u, grains.material, nmat, common, table, walls.count, walls.rows, walls.body,
+                self.row, grains.material, nmat, common, table, walls.count, walls.rows, walls.body,
                 walls.plane, walls.impulse, walls.total, body_mat, par, base_flags,
                 self.iterations, self.substeps, self.retest, list_.reach, list_.base, self.acc,
                 stats,
             )  # fmt: skip
-            return stats
+            return stats, self.substeps
         lists = (list_.slab, list_.lanes, list_.ptr, list_.nbr)
-        p2_mass.predict(list_.slab, grains.v, grains.warm, self.u, par)
-        if rebuilt:
-            par[at.FRACTION], par[at.SHARE] = 0.0, 1.0 / self.substeps
+        p2_mass.predict(list_.slab, grains.x, grains.v, grains.warm, self.row, par)
+        if self.changed:  # the others know how many contacts they had in the last pass
+            par[at.FRACTION], par[at.SHARE] = 0.0, 1.0 / (self.substeps - first)
             p2_mass.recount(
-                *lists, grains.x, grains.v, self.u, grains.warm, walls.count, walls.rows,
+                *lists, grains.v, self.row, grains.warm, walls.count, walls.rows,
                 walls.plane, par, list_.reach, list_.base, self.acc,
             )  # fmt: skip
-        p2_mass.solve(
-            *lists, list_.imp, self.change, grains.x, grains.v, self.u, grains.warm,
+        done = p2_mass.solve(
+            *lists, list_.imp, self.change, grains.x, grains.v, self.row, grains.warm,
             grains.material, nmat, common, table, walls.count, walls.rows, walls.body, walls.plane,
-            walls.impulse, walls.total, body_mat, par, base_flags, self.iterations, self.substeps,
-            self.real(self.memory_normal), self.real(self.memory_tangent),
-            self.real(self.acceleration), list_.reach, list_.base, self.acc, stats,
+            walls.impulse, walls.total, body_mat, par, base_flags, self.iterations, first,
+            self.substeps, self.real(self.memory_normal), self.real(self.memory_tangent),
+            self.real(self.acceleration), list_.reach, list_.base, self.acc, list_.ref, list_.way,
+            stats,
         )  # fmt: skip
-        return stats
+        return stats, done
 
     def _parameters(self, world: WorldView, h: float) -> Array:
         par = np.zeros(at.NPAR, self.real)

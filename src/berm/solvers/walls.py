@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from berm.core.errors import InputError
+from berm.core.motion import turned
 from berm.core.shapes import Box, Capsule, Cone, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
 from berm.kernels import distance as kd
 from berm.kernels import heightfield as kh
@@ -195,12 +196,14 @@ class Walls:
         gravity: ArrayLike,
         skin: float,
         old_row: Array | None = None,
+        gone: float = 0.0,
     ) -> int:
-        """Find all contacts of the coming step and return how many there are.
+        """Find all contacts of the coming time dt and return how many there are.
 
         x (>= n, 4) = position, radius (m); v (>= n, 4) = velocity (m/s), any; skin (m): grains
         that come within it of a wall get a contact. old_row (n,) gives the row that a grain had at
-        the previous call (-1: none), None where rows have not moved.
+        the previous call (-1: none), None where rows have not moved. gone (s): part of the step
+        that is over, by which the bodies have moved on.
         """
         old, self._store = self._store, self._spare
         self._spare = old
@@ -214,7 +217,10 @@ class Walls:
             self._publish()
             self.count[:] = 0
             if bodies and n:
-                self._detect(bodies, x, v, float(dt), np.asarray(gravity, np.float64), float(skin))
+                poses = [_pose(body, float(dt), gone) for body in bodies]
+                self._detect(
+                    bodies, poses, x, v, float(dt), np.asarray(gravity, np.float64), float(skin)
+                )
             most = int(self.count.max(initial=0))
             if most <= cap:
                 break
@@ -224,8 +230,9 @@ class Walls:
         return self.contacts
 
     def _detect(
-        self, bodies: Sequence[BodyLike], x: Array, v: Array, dt: float, gravity: Array, skin: float
-    ) -> None:
+        self, bodies: Sequence[BodyLike], poses: list[Array], x: Array, v: Array, dt: float,
+        gravity: Array, skin: float,
+    ) -> None:  # fmt: skip
         nslabs, cap = self.rows.shape
         longest = int(np.diff(self.slab_start).max())
         nblocks = -(-longest // kw.BLOCK)
@@ -237,7 +244,6 @@ class Walls:
         first, follow = self._store[6:]
         kw.bounds(x, v, self.slab_start, self._blocks, first)
         packed = self._pack_all(bodies)
-        poses = [_pose(body, dt) for body in bodies]
         leg_count = np.zeros(nslabs, np.int64)
         for bends in range(MOST_BENDS + 1):
             for b, (shape, pose) in enumerate(zip(packed, poses, strict=True)):
@@ -275,14 +281,15 @@ class Walls:
             first, follow.reshape(-1), np.full(body.size, -1, np.int64),
         )  # fmt: skip
 
-    def reduce_forces(self, bodies: Sequence[BodyLike], x: Array) -> None:
-        """Set each body's force (N) and torque about its origin (N m) from `total`."""
+    def add_forces(self, bodies: Sequence[BodyLike], x: Array) -> None:
+        """Add `total` to each body's force (N) and torque about its origin (N m)."""
         out = np.zeros((len(bodies), 6))
         if bodies and self.contacts:
             origin = np.array([b.position for b in bodies], np.float64)
             kw.sum_forces(self.rows, self.body, self.plane, self.total, self.count, x, origin, out)
         for body_, load_ in zip(bodies, out, strict=True):
-            body_.force, body_.torque = load_[:3].copy(), load_[3:].copy()
+            body_.force = body_.force + load_[:3]
+            body_.torque = body_.torque + load_[3:]
 
     def state(self) -> dict[str, Array]:
         """Return everything that a restart needs to go on bit for bit."""
@@ -313,11 +320,15 @@ class Walls:
             first[self.rows[s, k]] = s * cap + k
 
 
-def _pose(body: BodyLike, dt: float) -> Array:
-    """Flatten a body's pose and its motion over the step."""
+def _pose(body: BodyLike, dt: float, gone: float = 0.0) -> Array:
+    """Flatten a body's pose when `gone` of the step is over, and its motion over the next dt."""
+    position, rotation = np.asarray(body.position), np.asarray(body.rotation)
+    if gone > 0.0:
+        position = position + gone * np.asarray(body.velocity)
+        rotation = turned(gone * np.asarray(body.angular_velocity)) @ rotation
     pose = np.empty(kd.POSE)
-    pose[0:3] = body.position
-    pose[3:12] = np.asarray(body.rotation).reshape(9)
+    pose[0:3] = position
+    pose[3:12] = rotation.reshape(9)
     pose[12:15] = dt * np.asarray(body.velocity)
     pose[15:18] = dt * np.asarray(body.angular_velocity)
     pose[18] = np.linalg.norm(pose[12:15])

@@ -1,0 +1,116 @@
+"""The contact law of the conserving form: from gap and motion to the new impulse of a contact.
+
+[Holz14] (17), (19), (29)-(36), solved for the impulse P (kg m, force times h^2) of a contact, eight
+contacts at a time. Also the places of the parameters that all forms of P2 share.
+
+**Deviation** from print: implicit Euler for spring and damper is solved for the impulse,
+L = -(h^2 k C_s + h c C_d), instead of scaling a correction (21)-(28); friction is capped on the
+accumulated impulse (ERRATA, (33)); friction opposes motion (ERRATA, (31)).
+"""
+
+from __future__ import annotations
+
+from berm.kernels.jit import inline
+from berm.kernels.vec8 import fma, select, vmax, vmin, vsqrt
+
+# places in the parameter vector
+GX, GY, GZ = 0, 1, 2  # h^2 g
+H, INV_H = 3, 4
+RELAX = 5  # share of the split mass (below 1: over-relaxation)
+KEEP_N, KEEP_T = 6, 7  # memory of the normal and tangential impulse
+TOUCH = 8  # counts as a contact when the gap is below TOUCH * radius
+SLIP = 9  # (h v_slip)^2: slower than this is "at rest" for static friction
+SLEEP = 10  # squared displacement below which a touching grain stays where it is
+BETA = 11  # improved-Jacobi factor of this iteration, [Francu14] (36)
+FRACTION = 12  # part of the step that is gone at the start of this substep
+SHARE = 13  # part of the step that one substep is
+EPS = 14  # error reduction by depth (37), published form
+UP_X, UP_Y, UP_Z = 15, 16, 17  # unit vector against gravity
+RECALL = 18  # full impulse over the remembered part that this iteration starts from
+WEIGHT = 19  # from an impulse of a substep to its share of the step's mean force
+NPAR = 20
+
+# rows of the material table, one column a pair of materials
+T_K, T_C, T_MU_S, T_MU_K, T_ADHESION = 0, 1, 2, 3, 4  # h^2 k, h c, -, -, h^2 a
+
+# flags: LAST iteration of a substep, STATS wanted
+ADHESIVE, ACCELERATED, LAST, STATS = 1, 2, 4, 8
+
+
+@inline
+def respond(
+    nx, ny, nz, rx, ry, rz, gap, mass, px, py, pz, recall, k, c, mu_s, mu_k, glue, slip, keep_n,
+    keep_t, dx, dy, dz, beta, zero, one, flags,
+):  # fmt: skip
+    """New impulse of eight contacts and the part of it that is kept.
+
+    n: normal; gap: where the remembered part of the impulses leads; r: relative displacement that
+    the full impulses of the last pass lead to; mass: inverse split mass; p: impulse remembered;
+    recall: full normal impulse over p's; glue: cap of the adhesive impulse (34)-(35); d: last
+    change of p, for acceleration.
+
+    Motion is judged by the full impulses: by the remembered part alone, a grain at rest would seem
+    to slide under its own weight in every substep, and friction that answers to that creeps.
+    """
+    approach = fma(rx, nx, fma(ry, ny, rz * nz))  # C_d, (17)
+    normal = fma(px, nx, fma(py, ny, pz * nz))
+    # in contact where the prediction (2), without the remembered impulse, overlaps
+    touching = gap <= mass * vmax(normal, zero)
+    damp = select(touching, c, zero)
+    stiff = k + damp
+    # implicit spring-damper (19): L = -(K C_s + C C_d) at the end of the substep;
+    # one quotient serves 1 / (1 + D w) and 1 / w
+    soft = fma(stiff, mass, one)
+    shared = one / (soft * mass)
+    inverse = shared * soft
+    # C_d is at `approach` for the full impulse of the last pass, C_s at `gap` for the kept part
+    ahead = fma(mass * damp, normal - recall * normal, damp * approach)
+    fresh = fma(zero - shared * mass, normal + fma(k, gap, ahead), normal)
+    tx = fma(zero - normal, nx, px)
+    ty = fma(zero - normal, ny, py)
+    tz = fma(zero - normal, nz, pz)
+    sx = fma(zero - approach, nx, rx)
+    sy = fma(zero - approach, ny, ry)
+    sz = fma(zero - approach, nz, rz)
+    if flags & ACCELERATED:
+        # [Francu14] (38) with a plus (ERRATA)
+        turn = fma(dx, nx, fma(dy, ny, dz * nz))
+        fresh = fma(beta, turn, fresh)
+        tx = fma(beta, fma(zero - turn, nx, dx), tx)
+        ty = fma(beta, fma(zero - turn, ny, dy), ty)
+        tz = fma(beta, fma(zero - turn, nz, dz), tz)
+    fresh = vmax(fresh, zero)
+    slide = fma(sx, sx, fma(sy, sy, sz * sz))
+    mu = select(slide > slip, mu_k, mu_s)  # (29)
+    cap = mu * fresh  # (33)
+    tx = fma(zero - inverse, sx, tx)  # (30), (31)
+    ty = fma(zero - inverse, sy, ty)
+    tz = fma(zero - inverse, sz, tz)
+    if flags & ADHESIVE:
+        # a damper that resists separation, capped by the adhesive force (Sec. 6.5.2)
+        leaving = fma(mass, fresh - recall * normal, approach)
+        pull = vmin(vmax(leaving * inverse, zero), glue)
+        fresh = fresh - pull
+        cap = cap + glue
+    size2 = fma(tx, tx, fma(ty, ty, tz * tz))
+    keep = vmin(cap * vsqrt(size2) * (one / size2), one)  # root and quotient side by side
+    tx = tx * keep
+    ty = ty * keep
+    tz = tz * keep
+    fx = fma(fresh, nx, tx)
+    fy = fma(fresh, ny, ty)
+    fz = fma(fresh, nz, tz)
+    fresh = fresh * keep_n
+    return (
+        fx, fy, fz,
+        fma(fresh, nx, keep_t * tx), fma(fresh, ny, keep_t * ty), fma(fresh, nz, keep_t * tz),
+        approach,
+    )  # fmt: skip
+
+
+@inline
+def contact_area(gap, ri, rj, zero, one):
+    """Contact surface over pi (36), quadratic in the penetration."""
+    small = vmin(ri, rj)
+    depth = vmin(vmax(zero - gap, zero), small) / small
+    return small * small * (one - (depth - one) * (depth - one))
