@@ -1,0 +1,213 @@
+"""Frames: a moment and a stage as the bytes and the JSON that a page draws from.
+
+Positions take 6 bytes a grain, radius, material and scatter one each, and the quantity that is
+drawn two: 11 bytes instead of the 52 that a moment holds.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from berm.apps.viewer.protocol import to_json
+from berm.core.errors import InputError
+from berm.render import colours
+from berm.render.stage import Moment, Stage
+
+Array = NDArray[Any]
+
+MAGIC = b"BRM1"
+STEPS = 65535  # of a uint16
+COARSE = 0.02  # of the smallest radius: a coarser step of the cube would be seen
+SAMPLE = 20_000  # values from which the range of the colours is taken
+KINDS = {"uint8": "<u1", "uint16": "<u2", "float16": "<f2", "float32": "<f4", "uint32": "<u4"}
+
+
+class MomentFrames:
+    """The frames of one moment, by what they are coloured by; what they share is made once."""
+
+    def __init__(self, moment: Moment, seq: int, stage: int, frame: int | None = None) -> None:
+        self.seq = seq
+        self._moment = moment = _without_lost(moment)
+        self._made: dict[str, bytes] = {}
+        origin, scale, position = _pack_positions(moment.position, moment.radius)
+        low, step, radius = _pack_radii(moment.radius)
+        self._header: dict[str, Any] = {
+            "stream": "moment",
+            "seq": seq,
+            "stage": stage,
+            "time": moment.time,
+            "step": moment.step,
+            "frame": frame,
+            "n": len(moment),
+            "origin": origin,
+            "scale": scale,
+            "radius_min": low,
+            "radius_scale": step,
+            "bodies": [
+                {
+                    "id": body.id,
+                    "position": body.position,
+                    "rotation": np.reshape(body.rotation, 9),
+                    "force": body.force,
+                    "torque": body.torque,
+                }
+                for body in moment.bodies
+            ],
+            "height": None,
+        }
+        self._arrays = {
+            "position": position,
+            "radius": radius,
+            "material": np.minimum(moment.material, 255).astype(np.uint8),
+            "scatter": colours.scatter(moment.tag),
+        }
+
+    def coloured_by(self, name: str) -> bytes:
+        """Return the frame with the values of a colour mode, or without where there are none."""
+        if name not in self._made:
+            self._made[name] = self._make(name)
+        return self._made[name]
+
+    def _make(self, name: str) -> bytes:
+        if name not in colours.available(self._moment):
+            name = "material"
+        header = {**self._header, "colour": name, "value_scale": 1.0, "range": None}
+        arrays = dict(self._arrays)
+        if name not in ("material", "id"):
+            values = np.nan_to_num(colours.values(self._moment, name))
+            stride = max(1, len(values) // SAMPLE)
+            largest = float(np.abs(values).max(initial=0.0)) or 1.0
+            header["value_scale"] = largest
+            header["range"] = colours.nice_range(values[::stride], name)
+            arrays["value"] = (values / np.float32(largest)).astype(np.float16)
+        return pack(header, arrays)
+
+
+def _without_lost(moment: Moment) -> Moment:
+    """Return the moment without grains that are nowhere, such as a failed step may leave."""
+    position = moment.position
+    if np.isfinite(position.sum(dtype=np.float64)):
+        return moment
+    keep = np.isfinite(position).all(axis=1) & np.isfinite(moment.radius)
+    columns = ("position", "radius", "material", "tag", "velocity", "overlap", "force", "age")
+    kept = {name: getattr(moment, name) for name in columns}
+    return Moment(
+        time=moment.time,
+        step=moment.step,
+        bodies=moment.bodies,
+        **{name: None if value is None else value[keep] for name, value in kept.items()},
+    )
+
+
+def _pack_positions(position: Array, radius: Array) -> tuple[list[float], float, Array]:
+    """Return origin, scale and values: uint16 in the cube around the grains, float32 if too coarse.
+
+    The largest error is half a step, 1/131070 of the cube's edge.
+    """
+    if not len(position):
+        return [0.0, 0.0, 0.0], 1.0, np.zeros((0, 3), np.uint16)
+    low, high = position.min(axis=0), position.max(axis=0)
+    scale = float((high - low).max()) / STEPS
+    if scale > COARSE * float(radius.min()):
+        middle = np.median(position, axis=0)
+        return middle.tolist(), 1.0, (position - middle).astype(np.float32)
+    scale = scale or 1.0  # one grain, or all in one place
+    steps = (position - low) * np.float32(1.0 / scale)
+    steps += np.float32(0.5)
+    return low.tolist(), scale, np.minimum(steps, STEPS, out=steps).astype(np.uint16)
+
+
+def _pack_radii(radius: Array) -> tuple[float, float, Array]:
+    if not len(radius):
+        return 0.0, 0.0, np.zeros(0, np.uint8)
+    low, high = float(radius.min()), float(radius.max())
+    step = (high - low) / 255.0
+    if step <= 0.0:
+        return low, 0.0, np.zeros(len(radius), np.uint8)
+    return low, step, np.rint((radius - low) * (1.0 / step)).clip(0, 255).astype(np.uint8)
+
+
+def pack(header: dict[str, Any], arrays: dict[str, Array]) -> bytes:
+    """Return the envelope of a stream: magic, header with the places of the arrays, arrays."""
+    listed, parts, offset = [], [], 0
+    for name, array in arrays.items():
+        kind = array.dtype.name
+        data = np.ascontiguousarray(array, KINDS[kind]).tobytes()
+        columns = array.shape[1] if array.ndim > 1 else 1
+        listed.append({"name": name, "kind": kind, "columns": columns, "offset": offset})
+        room = -len(data) % 4
+        parts += [data, bytes(room)]
+        offset += len(data) + room
+    text = to_json({**header, "arrays": listed}).encode()
+    text += b" " * (-len(text) % 4)
+    return b"".join([MAGIC, struct.pack("<I", len(text)), text, *parts])
+
+
+def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return header and arrays of a frame, as a page reads them."""
+    if data[:4] != MAGIC or len(data) < 8:
+        raise InputError("frame", data[:4], f"bytes that begin with {MAGIC!r}")
+    (length,) = struct.unpack("<I", data[4:8])
+    header = json.loads(data[8 : 8 + length])
+    arrays = {}
+    for entry in header["arrays"]:
+        count = header["n"] * entry["columns"]
+        start = 8 + length + entry["offset"]
+        flat = np.frombuffer(data, KINDS[entry["kind"]], count, start)
+        arrays[entry["name"]] = flat.reshape(-1, entry["columns"]) if entry["columns"] > 1 else flat
+    return header, arrays
+
+
+def positions(header: dict[str, Any], arrays: dict[str, Array]) -> Array:
+    """Return the positions (n, 3) in m that a page draws."""
+    found: Array = np.asarray(header["origin"]) + header["scale"] * arrays["position"].astype(float)
+    return found
+
+
+def stage_json(stage: Stage, version: int) -> str:
+    """Return the message that tells a page what does not change from frame to frame."""
+    return to_json(
+        {
+            "type": "stage",
+            "version": version,
+            "bodies": [
+                {
+                    "id": body.id,
+                    "name": body.name,
+                    "material": body.material,
+                    "kind": body.kind,
+                    "mesh": body.mesh,
+                    "ground": body.ground,
+                    "glass": body.glass,
+                }
+                for body in stage.bodies
+            ],
+            "meshes": [
+                {
+                    "vertices": _base64(mesh.vertices, "<f4"),
+                    "normals": _base64(mesh.normals, "<f4"),
+                    "faces": _base64(mesh.faces, "<u4"),
+                    "two_sided": mesh.two_sided,
+                }
+                for mesh in stage.meshes
+            ],
+            "materials": [
+                {"name": one.name, "colour": "#{:02x}{:02x}{:02x}".format(*one.colour)}
+                for one in stage.materials
+            ],
+            "gravity": stage.gravity,
+            "bounds": stage.bounds,
+            "view": stage.view,
+            "dt": stage.dt,
+        }
+    )
+
+
+def _base64(array: Array, kind: str) -> str:
+    return base64.b64encode(np.ascontiguousarray(array, kind).tobytes()).decode("ascii")

@@ -1,0 +1,302 @@
+"""A live session: a world that is stepped in its own thread while people look at it and steer it.
+
+The simulation never waits for a viewer: it copies its arrays when one has asked for a frame, and
+obeys what is in its queue between two steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from berm.apps.viewer import parameters, protocol
+from berm.apps.viewer.protocol import AnyMessage
+from berm.apps.viewer.session import IDLE, BaseSession
+from berm.core.errors import BermError, InputError
+from berm.core.report import StepReport
+from berm.render import colours
+from berm.render.stage import Stage, moment_of, stage_of
+from berm.scenes.base import Scene
+from berm.scenes.params import SceneParams
+from berm.world.world import World
+
+PLOT_EVERY = 1.0 / 30.0  # s of simulated time between two rows of the plots, at least
+PLOTTED_BODIES = 8
+SMOOTH = 0.7  # memory of the real-time factor, per status
+TINY = 1e-9
+COMMANDS = frozenset({"pause", "resume", "step", "speed", "set", "keys", "reset"})
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is run: a world, how it is built, and the parameters that it is built from.
+
+    end: simulated time (s) at which the session holds; None: never.
+    """
+
+    name: str
+    build: Callable[[SceneParams | None], World]
+    scene: Scene[Any] | None = None
+    params: SceneParams | None = None
+    end: float | None = None
+
+
+class Live(BaseSession):
+    """Steps a world, shows it, and obeys.
+
+    note_change: told of every change that a viewer made, as a plain map, for whoever records.
+    """
+
+    mode: ClassVar[str] = "live"
+
+    def __init__(
+        self, program: Program, note_change: Callable[[dict[str, Any]], None] | None = None
+    ) -> None:
+        super().__init__()
+        self.program, self.note_change = program, note_change
+        self.can = COMMANDS
+        self.params = program.params  # in effect
+        self.next_params = program.params  # for the next reset
+        self.world: World | None = None
+        self.factor = float("nan")  # simulated time over wall time
+        self._stage: Stage | None = None
+        self._stage_key: tuple[Any, ...] = ()
+        self._mark = (float("nan"), float("nan"))
+        self._plotted = float("-inf")
+        self._bodies: list[str] = []
+
+    # ------------------------------------------------------------------ what viewers are told
+
+    def hello(self) -> dict[str, Any]:
+        """Return scene, parameters and keys."""
+        scene, params, world = self.program.scene, self.params, self.world
+        listed = parameters.describe(scene, params) if scene and params else []
+        return {
+            "scene": self.program.name,
+            "title": scene.summary if scene else self.program.name,
+            "parameters": listed,
+            "keys": [{"key": key, "does": does} for key, does in (scene.keys if scene else ())],
+            "duration": self.program.end,
+            "frames": None,
+            "times": None,
+            "dt": world.dt if world is not None else None,
+        }
+
+    def colours(self) -> list[str]:
+        """Return what grains can be coloured by."""
+        known = self.world is not None and hasattr(self.world.solver, "grain_fields")
+        return [name for name in colours.MODES if known or name not in ("force", "overlap")]
+
+    @property
+    def time(self) -> float:
+        """Simulated time, s."""
+        return 0.0 if self.world is None else float(self.world.time)
+
+    def numbers(self) -> dict[str, Any]:
+        """Return step, counts and the real-time factor."""
+        self._measure_factor()
+        world = self.world
+        if world is None:
+            return {"step": 0, "grains": 0, "contacts": 0, "real_time_factor": None}
+        return {
+            "step": world.step_count,
+            "grains": world.grains.n,
+            "contacts": world.report.contacts + world.report.wall_contacts,
+            "real_time_factor": self.factor,
+        }
+
+    def _measure_factor(self) -> None:
+        now, (wall, time) = self.pace.clock(), self._mark
+        self._mark = (now, self.time)
+        if self.running and now > wall and self.time > time:
+            fresh = (self.time - time) / (now - wall)
+            known = self.factor == self.factor
+            self.factor = SMOOTH * self.factor + (1 - SMOOTH) * fresh if known else fresh
+
+    # ------------------------------------------------------------------ the world
+
+    def open(self, world: World) -> None:
+        """Show another world from now on."""
+        self.world, self._stage_key = world, ()
+        self.finished, self.error = False, ""
+        self.factor, self._mark = float("nan"), (float("nan"), float("nan"))
+        self._bodies = [body.name for body in world.bodies[:PLOTTED_BODIES]]
+        self.plots.clear(
+            ["time", "real-time factor", "kinetic energy", "mean overlap", "grains"]
+            + [f"force on {name}" for name in self._bodies],
+            ["s", "", "J", "m", ""] + ["N"] * len(self._bodies),
+        )
+        self._plotted = float("-inf")
+        self.show()
+        self.tell()
+
+    def show(self) -> None:
+        """Hand the present moment to the viewers."""
+        world = self.world
+        assert world is not None
+        key = (*map(id, world.bodies), *(material.name for material in world.materials))
+        if self._stage is None or key != self._stage_key:
+            self._stage, self._stage_key = stage_of(world), key
+        self.hub.show(self._stage, moment_of(world))
+        self.mark_shown()
+
+    def after_step(self, report: StepReport) -> None:
+        """Do all that comes between two steps: show, tell, plot, obey, keep pace, hold."""
+        world = self.world
+        assert world is not None
+        if self.program.end is not None and world.time > self.program.end - 0.5 * world.dt:
+            self.finished, self.running, self.steps_left = True, False, 0
+        self._plot(report)
+        if self.steps_left > 0:
+            self.steps_left -= 1
+        if self.frame_due() or not self._goes():
+            self.show()
+        if self.finished:
+            self.tell()
+        self.tell_if_due()
+        self.obey_all()
+        while (left := self.pace.wait(self.time)) > TINY and self._free():
+            self.obey_all(min(left, IDLE))
+        self.hold()
+
+    def hold(self) -> None:
+        """Wait while the simulation is held, and go on showing and obeying."""
+        held = not self._goes()
+        while not self._goes() and not self.stopping.is_set():
+            if self.hub.lacks_fields:
+                self.show()
+            self.tell_if_due()
+            self.obey_all(IDLE)
+        if held:
+            self.pace.begin(self.time)
+
+    def _goes(self) -> bool:
+        return self.running or self.steps_left > 0
+
+    def _free(self) -> bool:
+        """Whether the pace alone decides when the next step is."""
+        return self.running and not self.stopping.is_set()
+
+    def _plot(self, report: StepReport) -> None:
+        world = self.world
+        assert world is not None
+        if world.time - self._plotted < PLOT_EVERY - TINY:
+            return
+        self._plotted = world.time
+        forces = [float(np.linalg.norm(world.body(name).force)) for name in self._bodies]
+        energy, overlap = report.kinetic_energy, report.overlap_mean
+        self.plots.add([world.time, self.factor, energy, overlap, world.grains.n, *forces])
+
+    # ------------------------------------------------------------------ the thread
+
+    def run(self) -> None:
+        """Build, compile, and step until told to stop; a failure is shown and can be reset."""
+        self.open(self.program.build(self.params))
+        self._by_hand()
+        self._warm_up()
+        self.resume()
+        while not self.stopping.is_set():
+            self.obey_all()
+            self.hold()
+            if self.stopping.is_set():
+                break
+            assert self.world is not None
+            try:
+                report = self.world.step()
+            except Exception as error:
+                self.fail(error)
+                self.show()
+                continue
+            self.after_step(report)
+
+    def _by_hand(self) -> None:
+        """Let a person steer from the start, rather than the scene's script."""
+        assert self.world is not None
+        self.world.inputs.by_hand = True
+
+    def _warm_up(self) -> None:
+        from berm.apps import warmup
+
+        assert self.world is not None
+        if not warmup.needed(self.world):
+            return
+        self.note = warmup.ABOUT
+        self.tell()
+        try:
+            warmup.warm_up(self.world)
+        finally:
+            self.note = ""
+            self.tell()
+
+    # ------------------------------------------------------------------ commands
+
+    def obey(self, message: AnyMessage) -> None:
+        """Do what a message asks."""
+        if self.error and not isinstance(message, protocol.Reset | protocol.Set | protocol.Keys):
+            raise InputError(f"{message.type}: the simulation has failed", allowed="reset")
+        if isinstance(message, protocol.Step) and message.count < 1:
+            raise InputError("step: count", message.count, "1 or more: time does not run back")
+        if isinstance(message, protocol.Keys):
+            self._press(message)
+        elif isinstance(message, protocol.Set):
+            self._set(message.name, message.value)
+        elif isinstance(message, protocol.Reset):
+            self._reset(dict(message.parameters))
+        else:
+            if self.finished and isinstance(message, protocol.Resume | protocol.Step):
+                raise InputError(f"{message.type}: the run is at its end", allowed="reset")
+            super().obey(message)
+
+    def _press(self, message: protocol.Keys) -> None:
+        assert self.world is not None
+        inputs = self.world.inputs
+        before = inputs.state()
+        inputs.press(message.down, message.axes, message.buttons)
+        inputs.by_hand = inputs.by_hand or inputs.any
+        if inputs.state() != before:
+            self._note({"event": "inputs", **inputs.state()})
+
+    def _set(self, name: str, value: Any) -> None:
+        scene, params, later = self.program.scene, self.params, self.next_params
+        if scene is None or params is None or later is None:
+            raise InputError("set: unknown parameter", name, "none: this world has no parameters")
+        self.next_params = parameters.changed(scene, later, {name: value})
+        if name in scene.live_names():
+            try:
+                new = parameters.changed(scene, params, {name: value})
+                assert self.world is not None
+                scene.retune(self.world, params, new)
+            except BermError:
+                self.next_params = later
+                raise
+            self.params = new
+            self._note({"event": "set", "name": name, "value": value})
+        self._tell_parameters([name])
+
+    def _reset(self, given: dict[str, Any]) -> None:
+        scene, later = self.program.scene, self.next_params
+        if given and (scene is None or later is None):
+            raise InputError("reset: parameters", sorted(given), "none: this world has none")
+        if scene is not None and later is not None:
+            later = parameters.changed(scene, later, given)
+        world = self.program.build(later)
+        self.params = self.next_params = later
+        self.open(world)
+        self._by_hand()
+        self._warm_up()
+        self.resume()
+        self._tell_parameters()
+
+    def _tell_parameters(self, names: list[str] | None = None) -> None:
+        if self.next_params is None:
+            return
+        values = self.next_params.in_effect()
+        chosen = values if names is None else {name: values[name] for name in names}
+        self.hub.answer(0, {"type": "parameters", "values": chosen})
+
+    def _note(self, change: dict[str, Any]) -> None:
+        if self.note_change is not None:
+            self.note_change({"time": self.time, **change})
