@@ -26,6 +26,8 @@ _HOMES = {
     "Spin": "berm.core.motion",
     "Keyframes": "berm.core.motion",
     "Function": "berm.core.motion",
+    "Steered": "berm.core.motion",
+    "Inputs": "berm.core.inputs",
     "BermError": "berm.core.errors",
     "InputError": "berm.core.errors",
     "SimulationError": "berm.core.errors",

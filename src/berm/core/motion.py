@@ -1,4 +1,4 @@
-"""Prescribed motions of boundaries: where a body is at time t."""
+"""Motions of boundaries, prescribed or steered: where a body is at time t."""
 
 from __future__ import annotations
 
@@ -121,3 +121,81 @@ class Function:
         if isinstance(result, tuple) and len(result) == 2 and np.shape(result[1]) == (3, 3):
             return np.asarray(result[0], float), np.asarray(result[1], float)
         return np.asarray(result, float), np.eye(3)
+
+
+class Steered:
+    """Moves as it is told while the world runs: `steer` sets the velocity that holds from then on.
+
+    acceleration (m/s^2) and turning (rad/s^2) bound how quickly the velocities follow; low and
+    high (3,) bound the displacement (m). What it did so far is part of `World.state()`.
+    """
+
+    def __init__(
+        self,
+        acceleration: float = float("inf"),
+        turning: float = float("inf"),
+        low: Vector = (-np.inf, -np.inf, -np.inf),
+        high: Vector = (np.inf, np.inf, np.inf),
+    ) -> None:
+        for name, value in (("acceleration", acceleration), ("turning", turning)):
+            if not value > 0:
+                raise InputError(f"steered motion: {name}", value, "above 0")
+        self.acceleration, self.turning = float(acceleration), float(turning)
+        self.low, self.high = np.array(low, float), np.array(high, float)
+        if not (self.low <= 0).all() or not (self.high >= 0).all():
+            raise InputError(
+                "steered motion: low, high", (list(low), list(high)), "bounds around the start, 0"
+            )
+        self.velocity: Array = np.zeros(3)  # m/s
+        self.spin: Array = np.zeros(3)  # rad/s
+        self._since = 0.0  # s: the time at which shift and turn held
+        self._shift: Array = np.zeros(3)
+        self._turn: Array = np.eye(3)
+
+    def steer(
+        self, t: float, velocity: Vector = (0.0, 0.0, 0.0), spin: Vector = (0.0, 0.0, 0.0)
+    ) -> None:
+        """Head for these velocities (m/s, rad/s, in the world's axes) from time t (s) on."""
+        wanted = [np.array(velocity, float), np.array(spin, float)]
+        for name, given in zip(("velocity", "spin"), wanted, strict=True):
+            if given.shape != (3,) or not np.isfinite(given).all():
+                raise InputError(f"steered motion: {name}", given.tolist(), "three finite numbers")
+        elapsed = t - self._since
+        self._shift, self._turn = self.pose(t)
+        self._since = float(t)
+        self.velocity = _towards(self.velocity, wanted[0], self.acceleration, elapsed)
+        self.spin = _towards(self.spin, wanted[1], self.turning, elapsed)
+
+    def pose(self, t: float) -> Pose:
+        """Return displacement and rotation at time t, if nobody steers until then."""
+        ahead = t - self._since
+        shift = np.clip(self._shift + self.velocity * ahead, self.low, self.high)
+        rate = float(np.linalg.norm(self.spin))
+        if rate == 0.0:
+            return shift, self._turn.copy()
+        return shift, rotation_about(self.spin, rate * ahead) @ self._turn
+
+    def state(self) -> dict[str, Any]:
+        """Everything that a restart needs."""
+        return {
+            "since": self._since,
+            "shift": self._shift.copy(),
+            "turn": self._turn.copy(),
+            "velocity": self.velocity.copy(),
+            "spin": self.spin.copy(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put a state back."""
+        self._since = float(state["since"])
+        self._shift, self._turn = np.array(state["shift"]), np.array(state["turn"])
+        self.velocity, self.spin = np.array(state["velocity"]), np.array(state["spin"])
+
+
+def _towards(now: Array, wanted: Array, rate: float, elapsed: float) -> Array:
+    """Return `wanted`, or as near to it as a change of `rate` a second comes."""
+    change = wanted - now
+    size, most = float(np.linalg.norm(change)), rate * max(elapsed, 0.0)
+    if not np.isfinite(rate) or size <= most:
+        return wanted
+    return np.asarray(now + change * (most / size))

@@ -17,6 +17,7 @@ from berm.core.registry import Registry
 from berm.core.report import StepReport
 from berm.scenes.history import History
 from berm.scenes.params import SceneParams
+from berm.scenes.retune import replace_material, replace_solver, solver_changes
 from berm.world.world import World
 
 P = TypeVar("P", bound=SceneParams)
@@ -45,12 +46,16 @@ class Scene(ABC, Generic[P]):
 
     name: what the user types; summary: one line; seconds: simulated time at default parameters.
     A file with a scene registers it with `@SCENES.register("name")`; there is no central list.
+    live: parameters, beside `Params.LIVE`, that act on the running world through `retune`; keys:
+    what a person may press, and what it does, for a scene that overrides `control`.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     seconds: ClassVar[float]
     Params: ClassVar[type[Any]]
+    live: ClassVar[tuple[str, ...]] = ()
+    keys: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     @abstractmethod
     def build(self, params: P) -> World:
@@ -67,6 +72,33 @@ class Scene(ABC, Generic[P]):
     def observe(self, world: World, report: StepReport) -> Mapping[str, float]:
         """Return what `check` wants to know of every step, beside the report."""
         return {}
+
+    def control(self, world: World, params: P) -> None:
+        """Turn `world.inputs` into motion; called before each step once `drive` was called."""
+
+    def drive(self, world: World, params: P) -> World:
+        """Let `control` act before each step of this world; the last line of such a `build`."""
+        world.control = lambda one: self.control(one, params)
+        return world
+
+    def live_names(self) -> tuple[str, ...]:
+        """Return the parameters that act on a running world; the others act on a new one."""
+        known = self.Params.model_fields
+        return tuple(name for name in (*self.live, *self.Params.LIVE) if name in known)
+
+    def retune(self, world: World, old: P, new: P) -> None:
+        """Let changed live parameters act on a running world: the material and the solver.
+
+        Everything that can be refused is made before anything is changed.
+        """
+        changes = solver_changes(old, new)
+        if hasattr(old, "make_material"):
+            before, after = old.make_material(), new.make_material()
+            if before != after:
+                replace_material(world, before, after)
+        replace_solver(world, changes)
+        if world.control is not None:
+            self.drive(world, new)
 
 
 def load_all() -> None:

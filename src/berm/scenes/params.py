@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from berm.core.materials import Material, material
+from berm.core.materials import MATERIALS, Material, material
 from berm.solvers.p2 import P2
 from berm.world.world import World
 
 
 class SceneParams(BaseModel):
-    """Parameters of every scene: solver, step and seed."""
+    """Parameters of every scene: solver, step and seed.
+
+    LIVE: those that act on a running world. SLIDERS: where a person would look for a value, which
+    is less than what is allowed.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    LIVE: ClassVar[tuple[str, ...]] = ("iterations", "substeps", "sleep")
+    SLIDERS: ClassVar[dict[str, tuple[float, float]]] = {
+        "iterations": (1, 50),
+        "substeps": (1, 50),
+        "sleep": (0.0, 2.0e-3),
+    }
 
     solver: Literal["p2", "published", "serial"] = Field(
         "p2",
@@ -22,10 +32,16 @@ class SceneParams(BaseModel):
         "serial: Gauss-Seidel",
     )
     iterations: int | None = Field(
-        None, ge=1, le=10_000, description="passes over the contacts; none: the solver's default"
+        None,
+        ge=1,
+        le=10_000,
+        description="passes over the contacts; none: the solver's default",
     )
     substeps: int | None = Field(
-        None, ge=1, le=10_000, description="substeps a step; none: the solver's default"
+        None,
+        ge=1,
+        le=10_000,
+        description="substeps a step; none: the solver's default",
     )
     sleep: float = Field(
         0.0,
@@ -58,11 +74,35 @@ class SceneParams(BaseModel):
             return P2(**{"averaging": "serial", "iterations": 10, "substeps": 1, **changes})
         return P2(**changes)
 
+    def in_effect(self) -> dict[str, Any]:
+        """Return all values, and where one is none, what the solver takes instead."""
+        options = self.make_solver().options()
+        given = {name: getattr(self, name) for name in type(self).model_fields}
+        return {k: options.get(k) if value is None else value for k, value in given.items()}
+
 
 class GrainParams(SceneParams):
     """Parameters of scenes with many grains: the material."""
 
-    material: str = Field("gravel", description="preset that the grains' values start from")
+    LIVE: ClassVar[tuple[str, ...]] = (
+        "friction", "friction_kinetic", "adhesion", "stiffness", "restitution",
+        *SceneParams.LIVE,
+    )  # fmt: skip
+    SLIDERS: ClassVar[dict[str, tuple[float, float]]] = {
+        **SceneParams.SLIDERS,
+        "friction": (0.0, 1.5),
+        "friction_kinetic": (0.0, 1.5),
+        "adhesion": (0.0, 3.0e4),
+        "stiffness": (1.0e3, 1.0e6),
+        "restitution": (0.01, 1.0),
+        "density": (500.0, 8000.0),
+    }
+
+    material: str = Field(
+        "gravel",
+        description="preset that the grains' values start from",
+        json_schema_extra={"choices": list(MATERIALS.names())},
+    )
     friction: float | None = Field(
         None, ge=0.0, le=10.0, description="static friction coefficient; none: the preset's"
     )
@@ -99,3 +139,12 @@ class GrainParams(SceneParams):
         if kinetic is not None:
             changes["friction_kinetic"] = kinetic
         return material(self.material, **changes)
+
+    def in_effect(self) -> dict[str, Any]:
+        """Return all values, and where one is none, what the preset has instead."""
+        law = self.make_material()
+        names = {"friction": "friction_static"}
+        return {
+            name: getattr(law, names.get(name, name), None) if value is None else value
+            for name, value in super().in_effect().items()
+        }

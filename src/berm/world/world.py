@@ -13,8 +13,9 @@ import numpy.typing as npt
 from berm.core.bodies import Body
 from berm.core.errors import InputError
 from berm.core.grains import Grains
+from berm.core.inputs import Inputs
 from berm.core.materials import Material, material
-from berm.core.motion import Motion
+from berm.core.motion import Motion, Steered
 from berm.core.report import StepReport
 from berm.solvers import p2 as _p2  # noqa: F401  (registers itself)
 from berm.solvers.base import SOLVERS, Solver
@@ -54,6 +55,8 @@ class World:
         self.sinks: list[Sink] = []
         self.solver: Solver = SOLVERS.get(solver)() if isinstance(solver, str) else solver
         self.solver.prepare(self)
+        self.inputs = Inputs()
+        self.control: Callable[[World], None] | None = None  # called before each step
         self.rng = np.random.default_rng(seed)
         self.time = 0.0
         self.step_count = 0
@@ -163,8 +166,10 @@ class World:
     # ---- running --------------------------------------------------------------------------
 
     def step(self) -> StepReport:
-        """Advance by dt: pour and drain, move the bodies, then the solver's step."""
+        """Advance by dt: obey, pour and drain, move the bodies, then the solver's step."""
         begin = time.perf_counter()
+        if self.control is not None:
+            self.control(self)
         for emitter in self.emitters:
             emitter.pour(self)
         for sink in self.sinks:
@@ -207,6 +212,12 @@ class World:
             | {"next_tag": g.next_tag, "changed": g.changed},
             "emitters": [emitter.state() for emitter in self.emitters],
             "sinks": [sink.state() for sink in self.sinks],
+            "inputs": self.inputs.state(),
+            "motions": {
+                body.name: body.motion.state()
+                for body in self.bodies
+                if isinstance(body.motion, Steered)
+            },
             "solver": self.solver.state(),
         }
 
@@ -236,6 +247,15 @@ class World:
         for sink, one in zip(self.sinks, state["sinks"], strict=True):
             sink.restore(one)
         self.solver.restore(state["solver"])
+        if "inputs" in state:  # since version 0.2 of berm
+            self.inputs.restore(state["inputs"])
+        for name, one in state.get("motions", {}).items():
+            motion = self.body(name).motion
+            if not isinstance(motion, Steered):
+                raise InputError(
+                    f"checkpoint: body {name!r}", "steered", "a checkpoint of this scene"
+                )
+            motion.restore(one)
         for body in self.bodies:
             body.prepare(self.time, self.dt)
 

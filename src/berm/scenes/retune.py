@@ -1,0 +1,44 @@
+"""Changes to a running world: another material in place of one, other options of its solver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from berm.core.materials import Material
+from berm.scenes.params import SceneParams
+from berm.world.world import World
+
+SOLVER_OPTIONS = ("iterations", "substeps", "sleep")
+
+
+def replace_material(world: World, old: Material, new: Material) -> int:
+    """Give all that is made of `old` the values of `new`; return how many materials changed.
+
+    Masses stay as they are, so the density must not change.
+    """
+    changed = [k for k, known in enumerate(world.materials) if known == old]
+    for k in changed:
+        world.materials[k] = new
+    for emitter in world.emitters:
+        if emitter.material == old:
+            emitter.material = new
+    return len(changed)
+
+
+def solver_changes(old: SceneParams, new: SceneParams) -> dict[str, Any]:
+    """Return the solver's options that differ between two sets of parameters."""
+    before, after = old.make_solver().options(), new.make_solver().options()
+    return {name: after[name] for name in SOLVER_OPTIONS if before.get(name) != after.get(name)}
+
+
+def replace_solver(world: World, changes: Mapping[str, Any]) -> None:
+    """Give the solver other options; its contacts and what they remember stay."""
+    if not changes:
+        return
+    now = world.solver
+    fresh = type(now)(**{**now.options(), **changes})
+    fresh.prepare(world)
+    fresh.restore(now.state())
+    world.solver = fresh
+    world.grains.changed = True  # the list of contacts may have to reach farther
