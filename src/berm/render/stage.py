@@ -26,10 +26,11 @@ SLAB = 1.0  # half-width of a tilted plane, the same
 
 @dataclass(frozen=True)
 class StageMaterial:
-    """A material as it is drawn; colour is sRGB bytes."""
+    """A material as it is drawn; colour is sRGB bytes, density kg/m^3 of a grain, where known."""
 
     name: str
     colour: tuple[int, int, int]
+    density: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +134,7 @@ def _stage_of_world(world: World) -> Stage:
     grains = world.grains
     cloud = _bounds.of_grains(grains.position, grains.radius)
     cloud = _bounds.join(cloud, _bounds.of_emitters(world))
-    materials = [(m.name, m.friction_static) for m in world.materials]
+    materials = [(m.name, m.friction_static, m.density) for m in world.materials]
     return _stage(parts, materials, world.gravity, cloud, world.dt, "")
 
 
@@ -150,14 +151,15 @@ def _stage_of_recording(recording: Recording) -> Stage:
         parts.append(_Part(body["name"], shape, int(body["material"]), position, rotation, driven))
     cloud = _bounds.of_recording(recording)
     materials = [
-        (str(m.get("name", "")), float(m.get("friction_static", 1.0))) for m in recording.materials
+        (str(m.get("name", "")), float(m.get("friction_static", 1.0)), m.get("density"))
+        for m in recording.materials
     ]
     return _stage(parts, materials, recording.gravity, cloud, recording.dt, recording.scene)
 
 
 def _stage(
     parts: Sequence[_Part],
-    materials: Sequence[tuple[str, float]],
+    materials: Sequence[tuple[str, float, float | None]],
     gravity: Array,
     cloud: Array | None,
     dt: float,
@@ -181,7 +183,8 @@ def _stage(
         kind = type(part.shape).__name__.lower()
         bodies.append(StageBody(k, part.name, part.material, kind, k, ground, glass))
     shown = tuple(
-        StageMaterial(name, material_colour(name, k)) for k, (name, _) in enumerate(materials)
+        StageMaterial(name, material_colour(name, k), density)
+        for k, (name, _, density) in enumerate(materials)
     )
     known = repr([(b.name, b.kind, b.material) for b in bodies] + [m.name for m in shown])
     for mesh in meshes:
@@ -200,20 +203,23 @@ def _up(gravity: Array) -> Array:
 # ---- moments ---------------------------------------------------------------------------------
 
 
-def moment_of(source: World | Recording, k: int = -1) -> Moment:
-    """Return the present moment of a world, or frame `k` of a recording (default: the last)."""
+def moment_of(source: World | Recording, k: int = -1, fields: bool = True) -> Moment:
+    """Return the present moment of a world, or frame `k` of a recording (default: the last).
+
+    fields: whether to ask a world's solver for overlap and force, which costs a pass over contacts.
+    """
     if isinstance(source, World):
-        return _moment_of_world(source)
+        return _moment_of_world(source, fields)
     if isinstance(source, Recording):
         return _moment_of_frame(source, k)
     raise InputError("what is drawn", type(source).__name__, "a World or a Recording")
 
 
-def _moment_of_world(world: World) -> Moment:
+def _moment_of_world(world: World, fields: bool) -> Moment:
     grains = world.grains
     n = grains.n
     extra: Mapping[str, Any] = {}
-    if hasattr(world.solver, "grain_fields"):
+    if fields and hasattr(world.solver, "grain_fields"):
         extra = world.solver.grain_fields(world)
     bodies = tuple(
         BodyMoment(
