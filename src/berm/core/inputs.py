@@ -52,7 +52,7 @@ class Inputs:
         return float(self.down(*_group(positive_key))) - float(self.down(*_group(negative_key)))
 
     def stick(self, number: int) -> float:
-        """Return an axis of the game pad, -1 to 1, with 0 around its rest; 0 where there is none."""
+        """Return an axis of the game pad, -1 to 1; 0 around its rest, and where there is none."""
         value = self.axes[number] if number < len(self.axes) else 0.0
         if abs(value) <= DEAD:
             return 0.0

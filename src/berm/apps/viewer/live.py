@@ -140,7 +140,8 @@ class Live(BaseSession):
         key = (*map(id, world.bodies), *(material.name for material in world.materials))
         if self._stage is None or key != self._stage_key:
             self._stage, self._stage_key = stage_of(world), key
-        self.hub.show(self._stage, moment_of(world))
+        full = self.hub.wants_fields
+        self.hub.show(self._stage, moment_of(world, fields=full), full=full)
         self.mark_shown()
 
     def after_step(self, report: StepReport) -> None:

@@ -23,7 +23,7 @@ def pick(stage: Stage, moment: Moment, asked: Pick) -> dict[str, Any]:
     index = int(moment.material[row])
     material = stage.materials[index] if index < len(stage.materials) else None
     radius = float(moment.radius[row])
-    density = getattr(material, "density", None)
+    density = material.density if material is not None else None
     return {
         "type": "picked",
         "tag": int(moment.tag[row]),
