@@ -41,6 +41,7 @@ def make_app(hub: Hub, guard: Guard, vendor: Path | None) -> Starlette:
 
     import berm.render
     from berm.render.colours import colours_json
+    from berm.render.shading import programs
 
     shaders = Path(berm.render.__file__).parent / "shaders"
 
@@ -51,6 +52,9 @@ def make_app(hub: Hub, guard: Guard, vendor: Path | None) -> Starlette:
     async def colours(request: Request) -> Response:
         return JSONResponse(colours_json())
 
+    async def shader_programs(request: Request) -> Response:
+        return JSONResponse(programs())
+
     async def watch(websocket: WebSocket) -> None:
         await serve_viewer(hub, websocket)
 
@@ -58,6 +62,7 @@ def make_app(hub: Hub, guard: Guard, vendor: Path | None) -> Starlette:
         Route("/", index),
         Route("/colours.json", colours),
         Mount("/page", StaticFiles(directory=PAGE, check_dir=False)),
+        Route("/shaders/programs.json", shader_programs),
         Mount("/shaders", StaticFiles(directory=shaders, check_dir=False)),
         WebSocketRoute("/ws", watch),
     ]
