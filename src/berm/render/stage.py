@@ -166,7 +166,7 @@ def _stage(
     scene: str,
 ) -> Stage:
     up = _up(gravity)
-    smooth = {k for k, (_, friction) in enumerate(materials) if friction == 0.0}
+    smooth = {k for k, (_, friction, _) in enumerate(materials) if friction == 0.0}
     solid = [p for p in parts if p.material not in smooth or isinstance(p.shape, core_shapes.Plane)]
     box = _bounds.with_bodies(cloud, [(p.shape, p.position, p.rotation) for p in solid])
     centre, size = box.mean(axis=0), float(np.linalg.norm(box[1] - box[0]))
