@@ -19,6 +19,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+HOST_HELP = "Address to listen at (127.0.0.1: this machine only; beyond it a token is required)."
+PORT_HELP = "Port; 0: a free one (8017, or a free one)."
+OPEN_HELP = "Open the page in the browser."
 EXIT_CODES = "Exit codes: 0 ok, 1 check failed, 2 bad input, 3 simulation error, 130 interrupted."
 
 
@@ -71,6 +74,10 @@ def run(
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
     pictures: Annotated[bool, typer.Option(help="Draw the side view and the plot.")] = True,
+    view: Annotated[bool, typer.Option("--view", help="Show it in the browser meanwhile.")] = False,
+    host: Annotated[str | None, typer.Option(help=HOST_HELP)] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help=PORT_HELP)] = None,
+    open_browser: Annotated[bool, typer.Option("--open/--no-open", help=OPEN_HELP)] = True,
 ) -> None:
     """Run a scene; write recording, checkpoint, pictures and summary; check the outcome.
 
@@ -93,6 +100,56 @@ def run(
         overwrite=overwrite,
         quiet=quiet,
         pictures=pictures,
+        view=view,
+        host=host,
+        port=port,
+        open_browser=open_browser,
+    )
+    raise typer.Exit(go(request))
+
+
+@app.command(epilog=EXIT_CODES)
+def view(
+    what: Annotated[
+        str, typer.Argument(help="Name of a scene, a .yaml or .toml file, or a recording (.h5).")
+    ],
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="Parameter of the scene."),
+    ] = None,
+    solver: Annotated[str | None, typer.Option(help="Solver, e.g. p2, published, serial.")] = None,
+    solver_option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="Option of the solver, e.g. substeps=20."),
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(help="Hold at this simulated time, s (never).")
+    ] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads; the result is the same.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of everything random.")] = None,
+    host: Annotated[str | None, typer.Option(help=HOST_HELP)] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help=PORT_HELP)] = None,
+    open_browser: Annotated[bool, typer.Option("--open/--no-open", help=OPEN_HELP)] = True,
+) -> None:
+    """Show a scene while it is computed, or a recording, in the browser.
+
+    The page turns under the mouse, its sliders act on the running simulation, and keys or a game
+    pad steer scenes that can be driven (try: berm view blade). Ctrl-C ends.
+    """
+    from berm.apps.job import Request, pairs
+    from berm.apps.viewer.view import view as go
+
+    request = Request(
+        target=what,
+        parameters=pairs(parameter or [], "-p"),
+        solver=solver,
+        solver_options=pairs(solver_option or [], "--solver-option"),
+        seconds=seconds,
+        threads=threads,
+        seed=seed,
+        host=host,
+        port=port,
+        open_browser=open_browser,
     )
     raise typer.Exit(go(request))
 

@@ -41,6 +41,10 @@ class Request:
     overwrite: bool = False
     quiet: bool = False
     pictures: bool = True
+    view: bool = False
+    host: str | None = None
+    port: int | None = None
+    open_browser: bool = True
 
     def is_file(self) -> bool:
         """Whether the target is a scene file rather than the name of a scene."""
@@ -76,6 +80,7 @@ class Job:
     observe: Callable[[World, StepReport], Mapping[str, float]] | None
     params: Any  # what History hands to the check
     about: dict[str, Any]  # what a checkpoint notes, and --resume reads
+    scene: Any = None  # the registered scene, where the job is one
 
 
 def pairs(texts: Sequence[str], option: str) -> dict[str, Any]:
@@ -200,6 +205,7 @@ def _named_job(request: Request, one: Any, base: Mapping[str, Any], seconds: flo
         observe=one.observe,
         params=params,
         about={"scene": one.name, "parameters": params.model_dump(mode="json")},
+        scene=one,
     )
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from berm.apps import console, job
 from berm.apps.console import duration, say
 from berm.apps.job import Job, Request
+from berm.apps.stopping import stoppable
 from berm.core.errors import InputError, SimulationError
 
 if TYPE_CHECKING:
+    from berm.apps.viewer.audience import Audience
     from berm.core.report import StepReport
     from berm.scenes.history import History
     from berm.world.world import World
@@ -46,7 +47,7 @@ def run(request: Request) -> int:
                 "--resume to go on with it, --overwrite to start anew, or -o another folder",
             )  # fmt: skip
         one = job.make_job(request)
-    _set_threads(request.threads)
+    set_threads(request.threads)
     return Run(one, request, folder).go()
 
 
@@ -61,9 +62,13 @@ class Run:
         self.job, self.request, self.folder = one, request, folder
         self.world: World = one.build()
         self.history: History = History(one.observe, one.params)
+        self.audience: Audience | None = None
+        self._retuned: dict[str, Any] | None = None  # parameters that viewers have changed
         if request.resume:
             state = checkpoint.load(folder / job.CHECKPOINT)
+            self._retune(checkpoint.about(folder / job.CHECKPOINT).get("retuned"))
             self.world.restore(state["world"])
+            self.world.inputs.release()  # nobody holds the keys any more
             self.history.restore(state["history"])
         self.recorder = Recorder(
             folder / job.RECORDING,
@@ -77,7 +82,34 @@ class Run:
         self._saved = time.monotonic()
 
     def go(self) -> int:
-        """Run to the end, or to Ctrl-C or an error."""
+        """Run to the end, or to Ctrl-C or an error; with --view the page stays while it is seen."""
+        if self.request.view:
+            self._open_page()
+        try:
+            code = self._go()
+            if self.audience is not None and code != console.INTERRUPTED:
+                with stoppable() as stop:
+                    self.audience.stay(stop)
+            return code
+        finally:
+            if self.audience is not None:
+                self.audience.close()
+
+    def _open_page(self) -> None:
+        from berm.apps.viewer.audience import Audience
+
+        self.audience = Audience(self.job, self.world, self.request, self.recorder.note, self.steps)
+        if self._retuned is not None:
+            self.audience.live.params = self.job.scene.Params(**self._retuned)
+
+    def _retune(self, values: dict[str, Any] | None) -> None:
+        """Put back the parameters that viewers had changed when the checkpoint was written."""
+        self._retuned = values
+        if values is not None:
+            new = self.job.scene.Params(**values)
+            self.job.scene.retune(self.world, self.job.params, new)
+
+    def _go(self) -> int:
         world, quiet = self.world, self.request.quiet
         left = max(self.steps - world.step_count, 0)
         if not quiet:
@@ -87,13 +119,15 @@ class Run:
             self._warm_up()
         begin = time.perf_counter()
         try:
-            with _stoppable() as stop:
+            with stoppable() as stop:
                 self._advance(left, stop)
         except Stopped:
             self._save(finished=False)
             self._say_stopped()
             return console.INTERRUPTED
         except SimulationError as error:
+            if self.audience is not None:
+                self.audience.live.fail(error)
             console.say_error(str(error))
             console.err.print(
                 f"what came before is whole: {self.recorder.path} ({self.recorder.frames} frames)",
@@ -109,8 +143,14 @@ class Run:
     def _warm_up(self) -> None:
         from berm.apps import warmup
 
-        if not warmup.needed(self.world):
-            return
+        if warmup.needed(self.world):
+            busy = self.audience.busy(warmup.ABOUT) if self.audience else nullcontext()
+            with busy:
+                self._compile()
+
+    def _compile(self) -> None:
+        from berm.apps import warmup
+
         if self.request.quiet:
             warmup.warm_up(self.world)
             return
@@ -131,6 +171,8 @@ class Run:
         def watch(world: World, report: StepReport) -> None:
             if bar is not None:
                 bar(world, report)
+            if self.audience is not None:
+                self.audience.after_step(report, stop)
             if stop():
                 raise Stopped("stopped by the user")
             if time.monotonic() - self._saved > SAVE_EVERY:
@@ -146,6 +188,9 @@ class Run:
         from berm.io import checkpoint
 
         about = self.job.about | {"finished": finished, "time": self.world.time}
+        retuned = self.audience.changes if self.audience is not None else self._retuned
+        if retuned is not None:
+            about["retuned"] = retuned
         state = {"world": self.world.state(), "history": self.history.state()}
         checkpoint.save_state(state, self.folder / job.CHECKPOINT, about)
         self._saved = time.monotonic()
@@ -187,31 +232,8 @@ class Run:
         return duration(self.wall)
 
 
-@contextmanager
-def _stoppable() -> Iterator[Callable[[], bool]]:
-    """Let Ctrl-C and SIGTERM ask for a stop after the step; a second Ctrl-C stops at once."""
-    asked = False
-
-    def ask(number: int, frame: Any) -> None:
-        nonlocal asked
-        if asked and number == signal.SIGINT:
-            raise KeyboardInterrupt
-        asked = True
-
-    before = {}
-    try:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            before[number] = signal.signal(number, ask)
-    except ValueError:  # not in the main thread: no signals to catch
-        pass
-    try:
-        yield lambda: asked
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _set_threads(count: int | None) -> None:
+def set_threads(count: int | None) -> None:
+    """Set the number of threads that was asked for, if any."""
     if count is None:
         return
     from berm.kernels import jit

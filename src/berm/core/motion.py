@@ -24,7 +24,7 @@ class Motion(Protocol):
         ...
 
 
-def rotation_about(axis: Vector, angle: float) -> Array:
+def rotation_about(axis: Vector | Array, angle: float) -> Array:
     """Rotation matrix about `axis` by `angle` (rad), Rodrigues' formula."""
     a = np.asarray(axis, float)
     length = float(np.linalg.norm(a))

@@ -17,7 +17,7 @@ from berm.core.registry import Registry
 from berm.core.report import StepReport
 from berm.scenes.history import History
 from berm.scenes.params import SceneParams
-from berm.scenes.retune import replace_material, replace_solver, solver_changes
+from berm.scenes.retune import law_of, replace_material, replace_solver, solver_changes
 from berm.world.world import World
 
 P = TypeVar("P", bound=SceneParams)
@@ -92,10 +92,9 @@ class Scene(ABC, Generic[P]):
         Everything that can be refused is made before anything is changed.
         """
         changes = solver_changes(old, new)
-        if hasattr(old, "make_material"):
-            before, after = old.make_material(), new.make_material()
-            if before != after:
-                replace_material(world, before, after)
+        before, after = law_of(old), law_of(new)
+        if before is not None and after is not None and before != after:
+            replace_material(world, before, after)
         replace_solver(world, changes)
         if world.control is not None:
             self.drive(world, new)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from berm.core.materials import Material
@@ -10,6 +10,12 @@ from berm.scenes.params import SceneParams
 from berm.world.world import World
 
 SOLVER_OPTIONS = ("iterations", "substeps", "sleep")
+
+
+def law_of(params: SceneParams) -> Material | None:
+    """Return what the grains are made of, where the parameters say it."""
+    make: Callable[[], Material] | None = getattr(params, "make_material", None)
+    return make() if make is not None else None
 
 
 def replace_material(world: World, old: Material, new: Material) -> int:

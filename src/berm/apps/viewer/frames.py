@@ -7,6 +7,7 @@ drawn two: 11 bytes instead of the 52 that a moment holds.
 from __future__ import annotations
 
 import base64
+import dataclasses
 import json
 import struct
 from typing import Any
@@ -96,13 +97,9 @@ def _without_lost(moment: Moment) -> Moment:
         return moment
     keep = np.isfinite(position).all(axis=1) & np.isfinite(moment.radius)
     columns = ("position", "radius", "material", "tag", "velocity", "overlap", "force", "age")
-    kept = {name: getattr(moment, name) for name in columns}
-    return Moment(
-        time=moment.time,
-        step=moment.step,
-        bodies=moment.bodies,
-        **{name: None if value is None else value[keep] for name, value in kept.items()},
-    )
+    known = {name: getattr(moment, name) for name in columns}
+    kept = {name: value[keep] for name, value in known.items() if value is not None}
+    return dataclasses.replace(moment, **kept)
 
 
 def _pack_positions(position: Array, radius: Array) -> tuple[list[float], float, Array]:

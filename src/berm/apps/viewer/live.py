@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -44,17 +44,20 @@ class Program:
     end: float | None = None
 
 
+class Note(Protocol):
+    """Whoever wants to know what people change, such as `Recorder.note`."""
+
+    def __call__(self, kind: str, **data: Any) -> None:
+        """Take note of a change."""
+        ...
+
+
 class Live(BaseSession):
-    """Steps a world, shows it, and obeys.
+    """Steps a world, shows it, and obeys; `note_change` is told of all that people change."""
 
-    note_change: told of every change that a viewer made, as a plain map, for whoever records.
-    """
+    mode = "live"
 
-    mode: ClassVar[str] = "live"
-
-    def __init__(
-        self, program: Program, note_change: Callable[[dict[str, Any]], None] | None = None
-    ) -> None:
+    def __init__(self, program: Program, note_change: Note | None = None) -> None:
         super().__init__()
         self.program, self.note_change = program, note_change
         self.can = COMMANDS
@@ -145,7 +148,7 @@ class Live(BaseSession):
         self.mark_shown()
 
     def after_step(self, report: StepReport) -> None:
-        """Do all that comes between two steps: show, tell, plot, obey, keep pace, hold."""
+        """Do what comes between two steps, but for `hold`: plot, show, tell, obey, keep pace."""
         world = self.world
         assert world is not None
         if self.program.end is not None and world.time > self.program.end - 0.5 * world.dt:
@@ -159,14 +162,13 @@ class Live(BaseSession):
             self.tell()
         self.tell_if_due()
         self.obey_all()
-        while (left := self.pace.wait(self.time)) > TINY and self._free():
+        while self._free() and (left := self.pace.wait(self.time)) > TINY:
             self.obey_all(min(left, IDLE))
-        self.hold()
 
     def hold(self) -> None:
         """Wait while the simulation is held, and go on showing and obeying."""
         held = not self._goes()
-        while not self._goes() and not self.stopping.is_set():
+        while not self._goes() and not self.ends():
             if self.hub.lacks_fields:
                 self.show()
             self.tell_if_due()
@@ -179,7 +181,7 @@ class Live(BaseSession):
 
     def _free(self) -> bool:
         """Whether the pace alone decides when the next step is."""
-        return self.running and not self.stopping.is_set()
+        return self.running and not self.ends()
 
     def _plot(self, report: StepReport) -> None:
         world = self.world
@@ -257,8 +259,8 @@ class Live(BaseSession):
         before = inputs.state()
         inputs.press(message.down, message.axes, message.buttons)
         inputs.by_hand = inputs.by_hand or inputs.any
-        if inputs.state() != before:
-            self._note({"event": "inputs", **inputs.state()})
+        if self.note_change is not None and inputs.state() != before:
+            self.note_change("inputs", **inputs.state())
 
     def _set(self, name: str, value: Any) -> None:
         scene, params, later = self.program.scene, self.params, self.next_params
@@ -274,7 +276,8 @@ class Live(BaseSession):
                 self.next_params = later
                 raise
             self.params = new
-            self._note({"event": "set", "name": name, "value": value})
+            if self.note_change is not None:
+                self.note_change("parameter", name=name, value=value)
         self._tell_parameters([name])
 
     def _reset(self, given: dict[str, Any]) -> None:
@@ -297,7 +300,3 @@ class Live(BaseSession):
         values = self.next_params.in_effect()
         chosen = values if names is None else {name: values[name] for name in names}
         self.hub.answer(0, {"type": "parameters", "values": chosen})
-
-    def _note(self, change: dict[str, Any]) -> None:
-        if self.note_change is not None:
-            self.note_change({"time": self.time, **change})

@@ -23,7 +23,8 @@ def describe(scene: Scene[Any], params: SceneParams) -> list[dict[str, Any]]:
     fields = type(params).model_fields
     schema = type(params).model_json_schema()["properties"]
     effect, live = params.in_effect(), scene.live_names()
-    own = [name for name in fields if name not in type(params).__mro__[1].model_fields]
+    base: type[SceneParams] = type(params).__mro__[1]
+    own = [name for name in fields if name not in base.model_fields]
     names = [*own, *(name for name in fields if name not in own)]
     return [_one(name, schema[name], effect[name], live, params.SLIDERS) for name in names]
 

@@ -18,6 +18,7 @@ VERSION = 1
 MAX_BYTES = 16 * 1024  # of a message from a page
 RATE = 200  # messages a second from a page, and as many at once
 MAX_NUMBER = 2**53  # whole numbers beyond are not exact in a page
+SLOWEST, FASTEST = 0.01, 100.0  # times real time
 LONGEST = 400  # characters of an error message
 
 Name = Annotated[str, Field(min_length=1, max_length=64)]
@@ -79,7 +80,7 @@ class Speed(Message):
     """Run at most `factor` times as fast as real time."""
 
     type: Literal["speed"]
-    factor: float = Field(ge=0.01, le=100.0)
+    factor: float = Field(ge=SLOWEST, le=FASTEST)
 
 
 class Set(Message):

@@ -29,7 +29,16 @@ MOST_VIEWERS = 32
 START_SECONDS = 20.0
 POLICY_VIOLATION, TRY_LATER = 1008, 1013
 PAGE = Path(__file__).parent / "page"
-MISSING = "the viewer needs starlette, uvicorn and websockets: pip install 'berm[view]'"
+PACKAGES = ("starlette", "uvicorn", "websockets")
+
+
+def require() -> None:
+    """Raise what to install if a package is missing."""
+    from importlib.util import find_spec
+
+    missing = [name for name in PACKAGES if find_spec(name) is None]
+    if missing:
+        raise BermError(f"the viewer needs {', '.join(missing)}: pip install 'berm[view]'")
 
 
 def make_app(hub: Hub, guard: Guard, vendor: Path | None) -> Starlette:
@@ -207,11 +216,9 @@ class Server:
         token: str | None = None,
         vendor: Path | None = None,
     ) -> None:
-        try:
-            import uvicorn
-            import websockets  # noqa: F401  (uvicorn asks for it by name)
-        except ImportError as error:
-            raise BermError(f"{MISSING} ({error})") from None
+        require()
+        import uvicorn
+
         self._socket = _bind(host, port)
         self.port = int(self._socket.getsockname()[1])
         self.guard = Guard(host, self.port, token)

@@ -7,7 +7,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 from berm.apps.viewer import protocol
 from berm.apps.viewer.hub import Hub
@@ -45,7 +45,7 @@ class Pace:
 class BaseSession(ABC):
     """A thread that runs something, shows it to a hub, and obeys commands between two turns."""
 
-    mode: ClassVar[str]
+    mode: str
     anyone: bool = False
     can: frozenset[str] = frozenset()
 
@@ -58,6 +58,7 @@ class BaseSession(ABC):
         self.note = self.error = ""
         self.finished = False
         self.stopping = threading.Event()
+        self.ends: Callable[[], bool] = self.stopping.is_set  # asked while nothing moves
         self._commands: queue.SimpleQueue[tuple[int, AnyMessage]] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._showed = self._told = float("-inf")
@@ -164,7 +165,7 @@ class BaseSession(ABC):
         self.hub.tell_status(
             {
                 "running": self.running,
-                "speed": self.pace.speed,
+                "speed": min(self.pace.speed, protocol.FASTEST),
                 "time": self.time,
                 "note": self.note,
                 "error": self.error or None,

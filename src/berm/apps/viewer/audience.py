@@ -1,0 +1,96 @@
+"""The audience of a run: people who look at it, and may steer it, while it is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from berm.apps.console import say
+from berm.apps.viewer.live import COMMANDS, Live, Note, Program
+from berm.apps.viewer.view import check_installed, open_browser, serve
+from berm.core.errors import InputError
+
+if TYPE_CHECKING:
+    from berm.apps.job import Job, Request
+    from berm.core.report import StepReport
+    from berm.scenes.params import SceneParams
+    from berm.world.world import World
+
+LOOK = 0.2  # s between two looks at whether to end
+AWAY = 4.0  # s: a page that is loaded again comes back within
+
+
+class Audience:
+    """Shows a world that `berm run` steps; without commands it changes no bit of the run.
+
+    note: told of what viewers change, as `Recorder.note` is; steps: number of the last step.
+    """
+
+    def __init__(
+        self,
+        one: Job,
+        world: World,
+        request: Request,
+        note: Note,
+        steps: int,
+    ) -> None:
+        check_installed()
+        params = one.params if one.scene else None
+        program = Program(one.name, _refuse, one.scene, params, steps * world.dt)
+        self.live = Live(program, note)
+        self.live.can = COMMANDS - {"reset"}
+        self.live.pace.speed = float("inf")  # until somebody asks for less
+        self.live.open(world)
+        self.server = serve(self.live, request)
+        say(f"look at it: [bold cyan]{self.server.address}[/]")
+        if request.open_browser:
+            open_browser(self.server.address)
+
+    @contextmanager
+    def busy(self, note: str) -> Iterator[None]:
+        """Tell viewers what keeps the simulation from moving."""
+        self.live.note = note
+        self.live.tell()
+        try:
+            yield
+        finally:
+            self.live.note = ""
+            self.live.tell()
+
+    def after_step(self, report: StepReport, stop: Callable[[], bool]) -> None:
+        """Show a step, do what viewers ask, and hold the run while they want it held."""
+        self.live.ends = stop
+        self.live.after_step(report)
+        if not self.live.finished:
+            self.live.hold()
+
+    @property
+    def changes(self) -> dict[str, Any] | None:
+        """The parameters in effect, if somebody changed some."""
+        live = self.live
+        if live.params is None or live.params == live.program.params:
+            return None
+        return live.params.model_dump(mode="json")
+
+    def stay(self, stop: Callable[[], bool]) -> None:
+        """Go on showing the last moment while somebody looks, or until Ctrl-C."""
+        live, alone = self.live, 0.0
+        if live.hub.viewers:
+            say("the page stays while somebody looks at it; Ctrl-C ends")
+        else:
+            alone = AWAY
+        while not stop() and alone < AWAY:
+            if live.hub.lacks_fields:
+                live.show()
+            live.tell_if_due()
+            live.obey_all(LOOK)
+            alone = 0.0 if live.hub.viewers else alone + LOOK
+
+    def close(self) -> None:
+        """End the server."""
+        self.server.stop()
+
+
+def _refuse(params: SceneParams | None) -> World:
+    raise InputError("reset: this run is being recorded", allowed="`berm view` for a new start")

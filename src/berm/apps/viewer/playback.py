@@ -1,0 +1,194 @@
+"""Playback: a recording shown at its own pace, with a timeline; one still being written grows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from berm.apps.viewer import protocol
+from berm.apps.viewer.protocol import AnyMessage
+from berm.apps.viewer.session import FRAME_EVERY, IDLE, BaseSession
+from berm.core.errors import InputError
+from berm.io.recording import Recording
+from berm.render import colours
+from berm.render.stage import Moment, Stage, moment_of, stage_of
+
+COMMANDS = frozenset({"pause", "resume", "step", "speed", "seek", "loop"})
+LOOK_AGAIN = 1.0  # s between two looks at a file that is being written
+PLOTTED_FRAMES = 8000  # of a longer recording every second, third ... frame is plotted
+PLOTTED_BODIES = 8
+
+
+class Playback(BaseSession):
+    """Shows the frames of a recording as time goes by; anyone may pause, seek or loop."""
+
+    mode = "playback"
+    anyone = True
+    can = COMMANDS
+
+    def __init__(self, recording: Recording) -> None:
+        super().__init__()
+        if not len(recording):
+            raise InputError("recording without frames", str(recording.path), "at least one frame")
+        self.recording = recording
+        self.times: np.ndarray = np.array(recording.times)  # s of each frame
+        self.frame = 0
+        self.loop = False
+        self._moment: Moment = moment_of(recording, 0)
+        self._stage: Stage = stage_of(recording)
+        self._contents = self._counts()
+        self._anchor = (0.0, float(self.times[0]))  # wall and recorded time, s
+        self._on_show = -1
+        self._looked = self.pace.clock()
+
+    # ------------------------------------------------------------------ what viewers are told
+
+    def hello(self) -> dict[str, Any]:
+        """Return scene, length and the times of all frames."""
+        recording, times = self.recording, self.times
+        return {
+            "scene": recording.scene,
+            "title": recording.path.name,
+            "parameters": [],
+            "keys": [],
+            "duration": float(times[-1] - times[0]),
+            "frames": len(times),
+            "times": times,
+            "dt": recording.dt,
+        }
+
+    def colours(self) -> list[str]:
+        """Return what grains can be coloured by: what was recorded."""
+        return colours.available(self._moment)
+
+    @property
+    def time(self) -> float:
+        """Recorded time, s."""
+        return float(self.times[self.frame])
+
+    def numbers(self) -> dict[str, Any]:
+        """Return frame, length and counts."""
+        return {
+            "frame": self.frame,
+            "frames": len(self.times),
+            "duration": float(self.times[-1] - self.times[0]),
+            "loop": self.loop,
+            "step": self._moment.step,
+            "grains": len(self._moment),
+            "contacts": None,
+            "real_time_factor": self.pace.speed if self.running else 0.0,
+        }
+
+    # ------------------------------------------------------------------ the thread
+
+    def run(self) -> None:
+        """Show frame after frame until told to stop."""
+        self._plot()
+        self.resume()
+        self.show()
+        self.tell()
+        while not self.stopping.is_set():
+            self.obey_all(FRAME_EVERY if self.running else IDLE)
+            if self.running:
+                self.advance(self.pace.clock())
+            if self.frame != self._on_show and (self.frame_due() or not self.running):
+                self.show()
+            self._grow()
+            self.tell_if_due()
+
+    def advance(self, now: float) -> None:
+        """Go to the frame that is due at wall time `now` (s); at the end loop or hold."""
+        wall, begin = self._anchor
+        due = begin + (now - wall) * self.pace.speed
+        last = len(self.times) - 1
+        self.frame = min(max(int(np.searchsorted(self.times, due, side="right")) - 1, 0), last)
+        # the last frame is seen as long as the one before
+        span = float(self.times[last] - self.times[last - 1]) if last else 0.0
+        if due < self.times[last] + span:
+            return
+        if self.loop and last:
+            self._go_to(0)
+        elif self.recording.complete:
+            self.running, self.finished = False, True
+            self.tell()
+
+    def show(self) -> None:
+        """Hand the present frame to the viewers."""
+        if self.frame != self._on_show:
+            self._moment = moment_of(self.recording, self.frame)
+        self._on_show = self.frame
+        self.hub.show(self._stage, self._moment, self.frame)
+        self.mark_shown()
+
+    def _go_to(self, frame: int) -> None:
+        self.frame, self.finished = frame, False
+        self._anchor = (self.pace.clock(), float(self.times[frame]))
+
+    def _grow(self) -> None:
+        """Take frames that were added to the file since the last look."""
+        if self.recording.complete or self.pace.clock() - self._looked < LOOK_AGAIN:
+            return
+        self._looked = self.pace.clock()
+        if self.recording.refresh() == len(self.times):
+            return
+        self.times = np.array(self.recording.times)
+        if self._counts() != self._contents:
+            self._contents, self._stage = self._counts(), stage_of(self.recording)
+        self._plot()
+        self.tell()
+
+    def _counts(self) -> tuple[int, int]:
+        return len(self.recording.bodies), len(self.recording.materials)
+
+    def _plot(self) -> None:
+        """Make the rows of the plots: one a frame, from the reports of the steps and the bodies."""
+        recording = self.recording
+        names = [body["name"] for body in recording.bodies][:PLOTTED_BODIES]
+        self.plots.clear(
+            ["time", "real-time factor", "kinetic energy", "mean overlap", "grains"]
+            + [f"force on {name}" for name in names],
+            ["s", "", "J", "m", ""] + ["N"] * len(names),
+        )
+        columns = recording.columns
+        steps = columns["time"]
+        stride = -(-len(self.times) // PLOTTED_FRAMES)
+        wall, before = float("nan"), float("nan")
+        for k in range(0, len(self.times), stride):
+            time = float(self.times[k])
+            row = int(np.searchsorted(steps, time * (1 + 1e-12), side="right")) - 1
+            values = [
+                float(columns[name][row]) if row >= 0 else float("nan")
+                for name in ("wall", "kinetic_energy", "overlap_mean", "grains")
+            ]
+            factor = (time - before) / (values[0] - wall) if values[0] > wall else float("nan")
+            wall, before = values[0], time
+            bodies = recording.body_frames(k) if names else {}
+            forces = [
+                float(np.linalg.norm(bodies[name].force)) if name in bodies else float("nan")
+                for name in names
+            ]
+            self.plots.add([time, factor, *values[1:], *forces])
+
+    # ------------------------------------------------------------------ commands
+
+    def obey(self, message: AnyMessage) -> None:
+        """Do what a message asks."""
+        last = len(self.times) - 1
+        if isinstance(message, protocol.Seek):
+            if message.frame > last:
+                raise InputError("seek: frame", message.frame, f"0 to {last}")
+            self._go_to(message.frame)
+        elif isinstance(message, protocol.Step):
+            self.running = False
+            self._go_to(min(max(self.frame + message.count, 0), last))
+        elif isinstance(message, protocol.Loop):
+            self.loop = message.on
+        else:
+            super().obey(message)
+            self._go_to(self.frame)
+
+    def resume(self) -> None:
+        """Go on, from the start if the end was reached."""
+        super().resume()
+        self._go_to(0 if self.finished else self.frame)
