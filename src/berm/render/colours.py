@@ -256,7 +256,7 @@ LOOKS = {
         earth=(0.24, 0.225, 0.205),
     ),
 }
-SUN = (0.42, -0.52, 0.90)  # towards the sun, not normalised
+SUN = (0.72, -0.02, 0.80)  # towards the sun, not normalised: from the side of the first views
 
 
 def look_of(name: str) -> Look:
