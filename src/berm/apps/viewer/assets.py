@@ -34,6 +34,7 @@ FILES = {
     "uplot/dist/uPlot.min.css": "uplot/uPlot.min.css",
     "uplot/LICENSE": "uplot/LICENSE",
     "lil-gui/dist/lil-gui.esm.min.js": "lil-gui/lil-gui.esm.min.js",
+    "lil-gui/dist/lil-gui.min.css": "lil-gui/lil-gui.min.css",
     "lil-gui/LICENSE.md": "lil-gui/LICENSE.md",
 }
 
@@ -82,8 +83,8 @@ def install(
     npm = find_npm()
     if npm is None:
         raise AssetsError(
-            "the viewer's page needs three.js, uPlot and lil-gui, and there is no npm to fetch them: "
-            f"install Node.js, or `pip install {NODE_WHEEL}`, then run `berm viewer-assets`"
+            "the viewer's page needs three.js, uPlot and lil-gui, and there is no npm to fetch "
+            f"them: install Node.js, or `pip install {NODE_WHEEL}`, then run `berm viewer-assets`"
         )
     with tempfile.TemporaryDirectory(prefix="berm-npm-") as folder:
         work = Path(folder)
