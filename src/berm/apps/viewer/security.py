@@ -87,9 +87,9 @@ class Guard:
         policy = {
             "default-src": "'none'",
             "script-src": f"'self' {inline}".strip(),
-            "style-src": "'self' 'unsafe-inline'",  # lil-gui brings its own style
+            "style-src": "'self'",
             "img-src": "'self' data: blob:",
-            "font-src": "'self'",
+            "font-src": "'self' data:",  # lil-gui's style brings its arrows
             "connect-src": f"'self' ws://{host} wss://{host}",
             "worker-src": "'self' blob:",
             "base-uri": "'none'",
