@@ -10,11 +10,15 @@ from berm.core.errors import InputError
 
 # name -> vertex and fragment stage; the page compiles the same pairs
 PROGRAMS = {
-    "grain": ("grain.vert.glsl", "grain.frag.glsl"),
+    "grain": ("grain.vert.glsl", "grain.frag.glsl"),  # the page's; the next two do it in two steps
+    "grain_fill": ("grain.vert.glsl", "grain_fill.frag.glsl"),
+    "grain_light": ("backdrop.vert.glsl", "grain_light.frag.glsl"),
     "grain_shadow": ("grain_shadow.vert.glsl", "grain_shadow.frag.glsl"),
     "body": ("body.vert.glsl", "body.frag.glsl"),
     "body_shadow": ("body_shadow.vert.glsl", "body_shadow.frag.glsl"),
     "ground": ("body.vert.glsl", "ground.frag.glsl"),
+    "occluder": ("occluder.vert.glsl", "grain_shadow.frag.glsl"),
+    "smooth": ("backdrop.vert.glsl", "smooth.frag.glsl"),
     "backdrop": ("backdrop.vert.glsl", "backdrop.frag.glsl"),
 }
 _INCLUDE = re.compile(r'^#include "([\w.]+)"$', re.MULTILINE)
