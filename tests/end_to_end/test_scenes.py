@@ -14,6 +14,7 @@ from berm.scenes.history import History
 
 SMALL: dict[str, dict[str, Any]] = {
     "bounce": {},
+    "blade": {"length": 1.6, "width": 1.0, "push": 0.7, "blade": 0.4},
     "slope": {"grains": 9, "start": 3.0},
     "column": {"grains": 12},
     "pile": {"grains": 600, "settle": 2.0},
