@@ -73,6 +73,7 @@ class Bounce(Scene[BounceParams]):
     summary: ClassVar[str] = "a ball bounces and comes to rest where its spring carries it"
     seconds: ClassVar[float] = 6.0
     Params: ClassVar[type[BounceParams]] = BounceParams
+    live: ClassVar[tuple[str, ...]] = ("stiffness", "damping")
 
     def build(self, params: BounceParams) -> World:
         """Return a ball above a floor."""

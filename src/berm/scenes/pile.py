@@ -71,6 +71,7 @@ class Pile(Scene[PileParams]):
     summary: ClassVar[str] = "pour grains to a heap; its angle of repose is measured"
     seconds: ClassVar[float] = 8.0
     Params: ClassVar[type[PileParams]] = PileParams
+    live: ClassVar[tuple[str, ...]] = ("rate", "grains")
 
     def duration(self, params: PileParams) -> float:
         """Pouring and settling."""
@@ -94,6 +95,12 @@ class Pile(Scene[PileParams]):
             )
         )
         return world
+
+    def retune(self, world: World, old: PileParams, new: PileParams) -> None:
+        """Pour at another rate or more grains, beside what every scene can change."""
+        super().retune(world, old, new)
+        for spout in world.emitters:
+            spout.rate, spout.total = new.rate, new.grains
 
     def observe(self, world: World, report: StepReport) -> Mapping[str, float]:
         """Height of the grains' common centre, m."""
