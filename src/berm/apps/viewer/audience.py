@@ -41,6 +41,7 @@ class Audience:
         self.live = Live(program, note)
         self.live.can = COMMANDS - {"reset"}
         self.live.pace.speed = float("inf")  # until somebody asks for less
+        self.live.patience = AWAY  # a run that nobody holds any more has to end
         self.live.open(world)
         self.server = serve(self.live, request)
         say(f"look at it: [bold cyan]{self.server.address}[/]")
@@ -76,6 +77,7 @@ class Audience:
     def stay(self, stop: Callable[[], bool]) -> None:
         """Go on showing the last moment while somebody looks, or until Ctrl-C."""
         live, alone = self.live, 0.0
+        live.can = frozenset()  # what was recorded is past
         if live.hub.viewers:
             say("the page stays while somebody looks at it; Ctrl-C ends")
         else:

@@ -64,6 +64,7 @@ class Live(BaseSession):
         self.params = program.params  # in effect
         self.next_params = program.params  # for the next reset
         self.world: World | None = None
+        self.patience = float("inf")  # s that it stays held when all viewers have gone
         self.factor = float("nan")  # simulated time over wall time
         self._stage: Stage | None = None
         self._stage_key: tuple[Any, ...] = ()
@@ -167,8 +168,12 @@ class Live(BaseSession):
 
     def hold(self) -> None:
         """Wait while the simulation is held, and go on showing and obeying."""
-        held = not self._goes()
+        held, alone = not self._goes(), 0.0
         while not self._goes() and not self.ends():
+            alone = 0.0 if self.hub.viewers else alone + IDLE
+            if alone > self.patience:
+                self.resume()
+                break
             if self.hub.lacks_fields:
                 self.show()
             self.tell_if_due()
