@@ -53,6 +53,8 @@ def of_emitters(world: World) -> Array | None:
     """Return the box of the spouts, and of the heaps that they will pour on a level plane."""
     box: Array | None = None
     for emitter in world.emitters:
+        if world.time >= emitter.stop or emitter.poured >= (emitter.total or math.inf):
+            continue  # has done its work
         place = np.asarray(emitter.position, float)
         reach = float(np.max(emitter.size))
         box = join(box, np.array([place - reach, place + reach]))
@@ -67,7 +69,8 @@ def of_emitters(world: World) -> Array | None:
         fall = place[2] - max(below)
         wide = fall
         if emitter.total is not None:
-            volume = emitter.total * 4 / 3 * math.pi * float(np.max(emitter.radius)) ** 3 / PACKED
+            radius = float(np.mean(emitter.radius))
+            volume = emitter.total * 4 / 3 * math.pi * radius**3 / PACKED
             wide = (3.0 * volume / (math.pi * SLOPE)) ** (1.0 / 3.0)  # V = pi R^3 tan / 3
         foot = np.array([place[0], place[1], max(below)])
         spread = np.array([wide, wide, 0.0])
