@@ -94,6 +94,10 @@ class Viewer:
 class Hub:
     """Viewers of one session."""
 
+    too_many = to_json(
+        {"type": "error", "message": f"more than {protocol.RATE} messages a second: good-bye"}
+    )
+
     def __init__(self, session: Session, clock: Callable[[], float] = time.monotonic) -> None:
         self.session, self.clock = session, clock
         self.viewers: dict[int, Viewer] = {}
@@ -159,6 +163,21 @@ class Hub:
         self.viewers[viewer.id] = viewer
         if self.steerer is None:
             self.steerer = viewer.id
+        self._greet(viewer)
+        self.spread()
+        return viewer
+
+    def greet_all(self) -> None:
+        """Say hello again: what it tells has changed."""
+
+        def greet() -> None:
+            for one in list(self.viewers.values()):
+                self._greet(one)
+                one.wake()
+
+        self.post(greet)
+
+    def _greet(self, viewer: Viewer) -> None:
         hello = {
             "type": "hello",
             "protocol": protocol.VERSION,
@@ -169,8 +188,6 @@ class Hub:
             **self.session.hello(),
         }
         viewer.answers.append(to_json(hello))
-        self.spread()
-        return viewer
 
     def leave(self, viewer: Viewer) -> None:
         """Forget a viewer; the keys that it held down are released."""
@@ -242,7 +259,6 @@ class Hub:
     def receive(self, viewer: Viewer, text: str | bytes) -> bool:
         """Do what a message asks, or answer why not; False: too many, the viewer is to go."""
         if not viewer.rate.allows(self.clock()):
-            self._refuse(viewer, f"more than {protocol.RATE} messages a second")
             return False
         try:
             self._obey(viewer, read_message(text))

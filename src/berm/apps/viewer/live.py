@@ -124,8 +124,9 @@ class Live(BaseSession):
 
     def open(self, world: World) -> None:
         """Show another world from now on."""
+        first = self.world is None
         self.world, self._stage_key = world, ()
-        self.finished, self.error = False, ""
+        self.finished, self.error, self.steps_left = False, "", 0
         self.factor, self._mark = float("nan"), (float("nan"), float("nan"))
         self._bodies = [body.name for body in world.bodies[:PLOTTED_BODIES]]
         self.plots.clear(
@@ -136,11 +137,14 @@ class Live(BaseSession):
         self._plotted = float("-inf")
         self.show()
         self.tell()
+        if first:  # who was here before could not be told all
+            self.hub.greet_all()
 
     def show(self) -> None:
         """Hand the present moment to the viewers."""
         world = self.world
-        assert world is not None
+        if world is None:
+            return
         key = (*map(id, world.bodies), *(material.name for material in world.materials))
         if self._stage is None or key != self._stage_key:
             self._stage, self._stage_key = stage_of(world), key
@@ -202,28 +206,32 @@ class Live(BaseSession):
 
     def run(self) -> None:
         """Build, compile, and step until told to stop; a failure is shown and can be reset."""
-        self.open(self.program.build(self.params))
-        self._by_hand()
-        self._warm_up()
-        self.resume()
+        self.attempt(lambda: self._begin(self.params))
         while not self.stopping.is_set():
             self.obey_all()
             self.hold()
-            if self.stopping.is_set():
-                break
-            assert self.world is not None
-            try:
-                report = self.world.step()
-            except Exception as error:
-                self.fail(error)
-                self.show()
-                continue
-            self.after_step(report)
+            if self.world is not None and not self.stopping.is_set():
+                self.attempt(self._turn)
 
-    def _by_hand(self) -> None:
-        """Let a person steer from the start, rather than the scene's script."""
+    def attempt(self, what: Callable[[], None]) -> None:
+        """Do something; a failure is shown, and the session goes on with the last moment."""
+        try:
+            what()
+        except Exception as error:
+            self.fail(error)
+            self.show()
+
+    def _begin(self, params: SceneParams | None) -> None:
+        """Build the world and start it."""
+        world = self.program.build(params)
+        world.inputs.by_hand = True  # a person steers from the start, not the scene's script
+        self.open(world)
+        self._warm_up()
+        self.resume()
+
+    def _turn(self) -> None:
         assert self.world is not None
-        self.world.inputs.by_hand = True
+        self.after_step(self.world.step())
 
     def _warm_up(self) -> None:
         from berm.apps import warmup
@@ -291,12 +299,10 @@ class Live(BaseSession):
             raise InputError("reset: parameters", sorted(given), "none: this world has none")
         if scene is not None and later is not None:
             later = parameters.changed(scene, later, given)
-        world = self.program.build(later)
+        held = not (self.running or self.error or self.finished)
+        self._begin(later)
         self.params = self.next_params = later
-        self.open(world)
-        self._by_hand()
-        self._warm_up()
-        self.resume()
+        self.running = not held
         self._tell_parameters()
 
     def _tell_parameters(self, names: list[str] | None = None) -> None:

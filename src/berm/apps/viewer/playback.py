@@ -16,7 +16,7 @@ from berm.render.stage import Moment, Stage, moment_of, stage_of
 
 COMMANDS = frozenset({"pause", "resume", "step", "speed", "seek", "loop"})
 LOOK_AGAIN = 1.0  # s between two looks at a file that is being written
-PLOTTED_FRAMES = 8000  # of a longer recording every second, third ... frame is plotted
+PLOT_AT_ONCE = 100  # frames whose row of the plots is made before commands are looked at again
 PLOTTED_BODIES = 8
 
 
@@ -41,6 +41,9 @@ class Playback(BaseSession):
         self._anchor = (0.0, float(self.times[0]))  # wall and recorded time, s
         self._on_show = -1
         self._looked = self.pace.clock()
+        self._plotted = 0  # frames whose row is made
+        self._columns: dict[str, np.ndarray] = {}
+        self._before = (float("nan"), float("nan"))  # recorded and wall time of the last row, s
 
     # ------------------------------------------------------------------ what viewers are told
 
@@ -84,11 +87,11 @@ class Playback(BaseSession):
 
     def run(self) -> None:
         """Show frame after frame until told to stop."""
-        self._plot()
         self.resume()
         self.show()
         self.tell()
         while not self.stopping.is_set():
+            self._plot_some()
             self.obey_all(FRAME_EVERY if self.running else IDLE)
             if self.running:
                 self.advance(self.pace.clock())
@@ -135,40 +138,46 @@ class Playback(BaseSession):
         self.times = np.array(self.recording.times)
         if self._counts() != self._contents:
             self._contents, self._stage = self._counts(), stage_of(self.recording)
-        self._plot()
+            self._plotted = 0
+        self._columns = {}
         self.tell()
 
     def _counts(self) -> tuple[int, int]:
         return len(self.recording.bodies), len(self.recording.materials)
 
-    def _plot(self) -> None:
-        """Make the rows of the plots: one a frame, from the reports of the steps and the bodies."""
+    def _plot_some(self) -> None:
+        """Make some more rows of the plots: one a frame, from the steps' reports and the bodies."""
         recording = self.recording
         names = [body["name"] for body in recording.bodies][:PLOTTED_BODIES]
-        self.plots.clear(
-            ["time", "real-time factor", "kinetic energy", "mean overlap", "grains"]
-            + [f"force on {name}" for name in names],
-            ["s", "", "J", "m", ""] + ["N"] * len(names),
+        if self._plotted == 0:
+            self._before = (float("nan"), float("nan"))
+            self.plots.clear(
+                ["time", "real-time factor", "kinetic energy", "mean overlap", "grains"]
+                + [f"force on {name}" for name in names],
+                ["s", "", "J", "m", ""] + ["N"] * len(names),
+            )
+        last = min(self._plotted + PLOT_AT_ONCE, len(self.times))
+        for k in range(self._plotted, last):
+            self._plot_frame(k, names)
+        self._plotted = last
+
+    def _plot_frame(self, k: int, names: list[str]) -> None:
+        columns = self._columns = self._columns or self.recording.columns
+        time = float(self.times[k])
+        row = int(np.searchsorted(columns["time"], time * (1 + 1e-12), side="right")) - 1
+        wall, *values = (
+            float(columns[name][row]) if row >= 0 else float("nan")
+            for name in ("wall", "kinetic_energy", "overlap_mean", "grains")
         )
-        columns = recording.columns
-        steps = columns["time"]
-        stride = -(-len(self.times) // PLOTTED_FRAMES)
-        wall, before = float("nan"), float("nan")
-        for k in range(0, len(self.times), stride):
-            time = float(self.times[k])
-            row = int(np.searchsorted(steps, time * (1 + 1e-12), side="right")) - 1
-            values = [
-                float(columns[name][row]) if row >= 0 else float("nan")
-                for name in ("wall", "kinetic_energy", "overlap_mean", "grains")
-            ]
-            factor = (time - before) / (values[0] - wall) if values[0] > wall else float("nan")
-            wall, before = values[0], time
-            bodies = recording.body_frames(k) if names else {}
-            forces = [
-                float(np.linalg.norm(bodies[name].force)) if name in bodies else float("nan")
-                for name in names
-            ]
-            self.plots.add([time, factor, *values[1:], *forces])
+        before, clock = self._before
+        self._before = (time, wall)
+        factor = (time - before) / (wall - clock) if wall > clock else float("nan")
+        bodies = self.recording.body_frames(k) if names else {}
+        forces = [
+            float(np.linalg.norm(bodies[name].force)) if name in bodies else float("nan")
+            for name in names
+        ]
+        self.plots.add([time, factor, *values, *forces])
 
     # ------------------------------------------------------------------ commands
 

@@ -9,7 +9,7 @@ import re
 import secrets
 from collections.abc import Mapping
 from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 NAME = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 INLINE = re.compile(rb"<script\b(?![^>]*\bsrc=)[^>]*>(.*?)</script>", re.S | re.I)
@@ -52,9 +52,9 @@ class Guard:
         """Return why a request is refused, or None if it may pass."""
         host = headers.get("host", "")
         name, _, port = host.rpartition(":")
-        if not port.isdigit() or host.endswith("]"):
+        if not port.isdecimal():
             name, port = host, "80"
-        if not NAME.fullmatch(name) or (self.local and not is_loopback(name)):
+        if len(port) > 5 or not NAME.fullmatch(name) or (self.local and not is_loopback(name)):
             return f"Host {host[:80]!r}: not a name of this server"
         if int(port) != self.port and self.local:
             return f"Host {host[:80]!r}: not the port of this server"
@@ -63,7 +63,7 @@ class Guard:
             # a browser always names the origin of a websocket
             if websocket:
                 return "Origin is missing"
-        elif urlsplit(origin).scheme not in ("http", "https") or _netloc(origin) != host.lower():
+        elif origin.lower() not in (f"http://{host.lower()}", f"https://{host.lower()}"):
             return f"Origin {origin[:80]!r}: not this server's page"
         if self.token is not None and not self._knows_token(headers, query):
             return "token is missing or wrong: open the address that berm printed"
@@ -108,13 +108,6 @@ class Guard:
         if page is not None and self.token is not None:
             made["Set-Cookie"] = f"{self.cookie}={self.token}; Path=/; HttpOnly; SameSite=Strict"
         return made
-
-
-def _netloc(origin: str) -> str:
-    try:
-        return urlsplit(origin).netloc.lower()
-    except ValueError:
-        return ""
 
 
 def _hash(script: bytes) -> str:

@@ -180,7 +180,7 @@ async def _read(
             content = message.get("bytes") or b""
         if not hub.receive(viewer, content):
             writing.cancel()
-            await websocket.send_text(viewer.answers[-1])
+            await websocket.send_text(hub.too_many)
             await websocket.close(POLICY_VIOLATION, "too many messages")
             return
 

@@ -23,6 +23,12 @@ LATE = 0.25  # s behind the clock from which on lost time is not made up for
 IDLE = 0.05  # s between two looks at what is wanted while nothing moves
 
 
+def say(error: BaseException) -> str:
+    """Return an error in words: berm's own as they are, others with their kind."""
+    text = str(error) or type(error).__name__
+    return text if isinstance(error, BermError) else f"{type(error).__name__}: {text}"
+
+
 class Pace:
     """Keeps simulated time at most `speed` times ahead of the wall clock (s)."""
 
@@ -103,8 +109,7 @@ class BaseSession(ABC):
 
     def fail(self, error: BaseException) -> None:
         """Hold, and tell all viewers what happened."""
-        text = str(error) or type(error).__name__
-        self.error = text if isinstance(error, BermError) else f"{type(error).__name__}: {text}"
+        self.error = say(error)
         self.running, self.note = False, ""
         self.tell()
 
@@ -126,8 +131,8 @@ class BaseSession(ABC):
     def _obey_one(self, viewer: int, message: AnyMessage) -> None:
         try:
             self.obey(message)
-        except BermError as error:
-            self.hub.answer(viewer, {"type": "error", "message": str(error)[: protocol.LONGEST]})
+        except Exception as error:  # no command may end the session
+            self.hub.answer(viewer, {"type": "error", "message": say(error)[: protocol.LONGEST]})
         if not isinstance(message, protocol.Keys):
             self.tell()
 

@@ -55,8 +55,13 @@ def view(request: Request) -> int:
         if request.open_browser:
             open_browser(server.address)
         with stoppable() as stop:
+            said = ""
             while not stop():
                 session.stopping.wait(LOOK)
+                if session.error != said:
+                    said = session.error
+                    if said:
+                        console.say_error(said)
         say("ended")
     finally:
         server.stop()
