@@ -1,14 +1,16 @@
 // Grains: one quad each, on which the shader finds the sphere; and the same as the sun sees them.
 
 import * as THREE from "three";
+import { Culling } from "./culling.js";
 
 const SPARE = 1.3; // room beyond what is needed, so that a growing heap does not make new buffers
 const CORNERS = new Float32Array([-1, -1, 1, -1, -1, 1, 1, 1]);
 
-/** All grains of a frame, drawn with one call. */
+/** All grains of a frame, drawn with one call; `sparing`: those that others hide are left out. */
 export class Grains {
-  constructor(shading) {
+  constructor(shading, sparing) {
     this.shading = shading;
+    this.culling = sparing ? new Culling() : null;
     this.uniforms = {
       origin: { value: new THREE.Vector3() },
       extent: { value: new THREE.Vector3(1, 1, 1) },
@@ -17,15 +19,13 @@ export class Grains {
       valueRange: { value: new THREE.Vector2(0, 1) },
       ramp: { value: shading.ramps.values().next().value },
     };
-    this.geometry = new THREE.InstancedBufferGeometry();
-    this.geometry.setAttribute("corner", new THREE.BufferAttribute(CORNERS, 2));
-    this.geometry.setIndex([0, 1, 2, 2, 1, 3]);
-    this.geometry.instanceCount = 0;
-    this.mesh = new THREE.Mesh(this.geometry, shading.material("grain", this.uniforms));
-    this.shadow = new THREE.Mesh(
-      this.geometry, shading.material("grain_shadow", this.uniforms, { side: THREE.DoubleSide, colorWrite: false }),
-    );
+    const dark = { side: THREE.DoubleSide, colorWrite: false };
+    this.all = quads();
+    this.drawn = sparing ? quads() : this.all;
+    this.mesh = new THREE.Mesh(this.drawn, shading.material("grain", this.uniforms));
+    this.shadow = new THREE.Mesh(this.all, shading.material("grain_shadow", this.uniforms, dark));
     for (const one of [this.mesh, this.shadow]) one.frustumCulled = false;
+    this.frame = null;
     this.bounds = new THREE.Box3();
     this.materialsSeen = new Set();
   }
@@ -36,22 +36,41 @@ export class Grains {
     this.shading.shared.softEdge.value = smooth ? 1 : 0;
   }
 
-  /** Take over a frame: its arrays are copied into the buffers of the graphics card. */
+  /** Take over a frame. */
   update(header, arrays) {
-    const { n, origin, scale } = header;
-    this.fill("place", arrays.position, 3, n);
-    this.fill("size", arrays.radius, 1, n);
-    this.fill("material", arrays.material, 1, n);
-    this.fill("scatter", arrays.scatter, 1, n, { normalized: true });
-    const own = arrays.value !== undefined;
-    // by id: the scatter of the tags is the value
-    this.fill("value", own ? arrays.value : arrays.scatter, 1, n, { normalized: !own, half: own });
-    this.geometry.instanceCount = n;
-    this.uniforms.origin.value.set(...origin);
-    this.uniforms.extent.value.setScalar(scale);
+    this.frame = { header, arrays };
+    this.fill(this.all, arrays, header.n);
+    this.uniforms.origin.value.set(...header.origin);
+    this.uniforms.extent.value.setScalar(header.scale);
     this.uniforms.radiusRange.value.set(header.radius_min, header.radius_scale);
     this.look(header);
     this.measure(header, arrays);
+  }
+
+  /** Before a picture: choose what is drawn, where that is worth it. */
+  prepare(camera, width, height) {
+    if (!this.culling || !this.frame) return;
+    const { header, arrays } = this.frame;
+    const count = this.culling.find(header, arrays, camera, width, height);
+    const chosen = {};
+    for (const [name, array] of Object.entries(arrays)) {
+      chosen[name] = choose(array, array.length / header.n, this.culling.seen, count);
+    }
+    this.fill(this.drawn, chosen, count);
+  }
+
+  /** Put the arrays of n grains into the buffers of a geometry. */
+  fill(geometry, arrays, n) {
+    geometry.instanceCount = n;
+    if (n === 0) return;
+    put(geometry, "place", arrays.position, 3, n);
+    put(geometry, "size", arrays.radius, 1, n);
+    if (geometry !== this.drawn) return; // the sun sees no colours
+    put(geometry, "material", arrays.material, 1, n);
+    put(geometry, "scatter", arrays.scatter, 1, n, { normalized: true });
+    const own = arrays.value !== undefined;
+    // by id: the scatter of the tags is the value
+    put(geometry, "value", own ? arrays.value : arrays.scatter, 1, n, { normalized: !own, half: own });
   }
 
   /** Colour by what the frame carries; `range` (in its unit) is set by the legend. */
@@ -86,29 +105,41 @@ export class Grains {
     }
     this.materialsSeen = new Set(arrays.material);
   }
+}
 
-  /** Put an array into the attribute `name`; the buffer is made anew when it is too small. */
-  fill(name, array, columns, n, { normalized = false, half = false } = {}) {
-    let attribute = this.geometry.getAttribute(name);
-    const fits = attribute && attribute.array.constructor === array.constructor &&
-      attribute.array.length >= array.length && attribute.normalized === normalized &&
-      (attribute.isFloat16BufferAttribute === true) === half;
-    if (!fits) {
-      const room = columns * Math.max(64, Math.ceil(SPARE * n));
-      attribute = new THREE.InstancedBufferAttribute(new array.constructor(room), columns, normalized);
-      attribute.setUsage(THREE.DynamicDrawUsage);
-      if (half) attribute.isFloat16BufferAttribute = true;
-      this.release();
-      this.geometry.setAttribute(name, attribute);
-    }
-    attribute.array.set(array);
-    attribute.clearUpdateRanges();
-    attribute.addUpdateRange(0, array.length);
-    attribute.needsUpdate = true;
-  }
+function quads() {
+  const geometry = new THREE.InstancedBufferGeometry();
+  geometry.setAttribute("corner", new THREE.BufferAttribute(CORNERS, 2));
+  geometry.setIndex([0, 1, 2, 2, 1, 3]);
+  geometry.instanceCount = 0;
+  return geometry;
+}
 
-  /** Give back the buffers on the graphics card; those that are still used come back by themselves. */
-  release() {
-    this.geometry.dispose();
+/** Put an array into the attribute `name`; the buffer is made anew when it is too small. */
+function put(geometry, name, array, columns, n, { normalized = false, half = false } = {}) {
+  let attribute = geometry.getAttribute(name);
+  const fits = attribute && attribute.array.constructor === array.constructor &&
+    attribute.array.length >= columns * n && attribute.normalized === normalized &&
+    (attribute.isFloat16BufferAttribute === true) === half;
+  if (!fits) {
+    const room = columns * Math.max(64, Math.ceil(SPARE * n));
+    attribute = new THREE.InstancedBufferAttribute(new array.constructor(room), columns, normalized);
+    attribute.setUsage(THREE.DynamicDrawUsage);
+    if (half) attribute.isFloat16BufferAttribute = true;
+    geometry.dispose(); // gives back all its buffers; those still used come back by themselves
+    geometry.setAttribute(name, attribute);
   }
+  attribute.array.set(columns * n < array.length ? array.subarray(0, columns * n) : array);
+  attribute.clearUpdateRanges();
+  attribute.addUpdateRange(0, columns * n);
+  attribute.needsUpdate = true;
+}
+
+/** The rows `seen[0..count]` of an array. */
+function choose(array, columns, seen, count) {
+  const chosen = new array.constructor(columns * count);
+  for (let k = 0, at = 0; k < count; k += 1) {
+    for (let c = 0, from = columns * seen[k]; c < columns; c += 1, at += 1) chosen[at] = array[from + c];
+  }
+  return chosen;
 }

@@ -27,7 +27,7 @@ export class View extends EventTarget {
     this.controls.zoomToCursor = true;
     this.controls.addEventListener("change", () => this.invalidate());
     this.scene = new THREE.Scene();
-    this.grains = new Grains(shading);
+    this.grains = new Grains(shading, this.software);
     this.grains.setSmooth(!this.software);
     this.bodies = new Bodies(shading);
     this.surfaces = new Surfaces(shading, this.bodies);
@@ -75,6 +75,8 @@ export class View extends EventTarget {
       this.shadows.draw(this.renderer);
       this.moved = false;
     }
+    this.camera.updateMatrixWorld();
+    this.grains.prepare(this.camera, this.canvas.width, this.canvas.height);
     this.renderer.render(this.scene, this.camera);
     this.pictures += 1;
     this.dispatchEvent(new Event("drawn"));
