@@ -105,6 +105,17 @@ def test_failed_save_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.Monk
     assert [p.name for p in tmp_path.iterdir()] == ["c.npz"]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="file modes are of POSIX")
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o027, 0o640), (0o077, 0o600)])
+def test_mode_is_that_of_any_new_file(tmp_path: Path, mask: int, mode: int) -> None:
+    before = os.umask(mask)
+    try:
+        checkpoint.save_state({"x": 1}, tmp_path / "c.npz")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "c.npz").stat().st_mode & 0o777 == mode
+
+
 def test_wrong_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "c.npz"
     with pytest.raises(InputError, match="no such checkpoint"):

@@ -11,7 +11,6 @@ import hashlib
 import io
 import json
 import os
-import tempfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +20,7 @@ import numpy as np
 
 from berm.core.errors import InputError
 from berm.io import layout
+from berm.io.atomic import whole_files
 
 if TYPE_CHECKING:
     from berm.world.world import World
@@ -57,20 +57,10 @@ def save_state(
     }
     members = {name: _npy(array) for name, array in arrays.items()}
     manifest["sha256"] = _checksum(manifest, members)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-                archive.writestr(_MANIFEST, json.dumps(manifest))
-                for name, data in members.items():
-                    archive.writestr(f"{name}.npy", data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    except BaseException:
-        Path(part).unlink(missing_ok=True)
-        raise
+    with whole_files(path) as (part,), zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(_MANIFEST, json.dumps(manifest))
+        for name, data in members.items():
+            archive.writestr(f"{name}.npy", data)
 
 
 def load(path: str | os.PathLike[str]) -> dict[str, Any]:
