@@ -324,6 +324,11 @@ def test_last_state_between_two_frames(tmp_path: Path) -> None:
     with Recording(path) as recording:
         assert [frame.step for frame in recording] == [0, 6, 12, 17]
         check_frames(recording)
+    with Recorder(path, every=0.1, append=True) as recorder:  # goes on as if it had not ended
+        play(world, recorder, 9)
+    with Recording(path) as recording:
+        assert [frame.step for frame in recording] == [0, 6, 12, 18, 24, 26]
+        check_frames(recording)
 
 
 def test_readable_while_written(tmp_path: Path) -> None:

@@ -221,6 +221,7 @@ class Recorder:
             self._make_datasets(new)
             new.attrs.update(old.file.attrs.items())
             frames = int(np.searchsorted(old.times, time + slack, side="right"))
+            frames -= _ends_between(old.times[:frames], float(old.file.attrs["every"]))
             steps = int(np.searchsorted(old.columns["time"], time + slack, side="right"))
             rows = {"frames": frames, "steps": steps, "shapes": old.file["shapes"].shape[0]}
             if frames:
@@ -368,11 +369,28 @@ class Recorder:
 
     def _plan_next(self, time: float) -> None:
         if self.every > 0:
-            self._next = math.floor(time / self.every + _TIME_SLACK) + 1
+            self._next = _interval(time, self.every) + 1
 
     def _wall(self) -> float:
         """Return seconds of wall time spent in this run and in those that it continues."""
         return self._wall_before + clock.perf_counter() - self._wall_start
+
+
+def _interval(time: float, every: float) -> int:
+    """Return the number of the interval between frames that a time (s) lies in."""
+    return math.floor(time / every + _TIME_SLACK)
+
+
+def _ends_between(times: np.ndarray, every: float) -> bool:
+    """Return whether the last frame is the end of a run rather than one that was due.
+
+    A run that goes on leaves it out, so that its frames are those of a run in one go.
+    """
+    return (
+        len(times) > 1
+        and every > 0
+        and _interval(float(times[-1]), every) == _interval(float(times[-2]), every)
+    )
 
 
 def _copy(source: h5py.Dataset, target: h5py.Dataset, rows: int) -> None:
