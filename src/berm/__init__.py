@@ -37,19 +37,23 @@ _HOMES = {
     "poured": "berm.world.packings",
     "Recorder": "berm.io.recording",
     "Recording": "berm.io.recording",
+    "export": "berm.exports.base",
     "set_threads": "berm.kernels.jit",
     "scene": "berm.scenes.base",
+    "show": "berm.apps.notebook",
 }
 
-__all__ = ["__version__", "measure", *_HOMES]
+_MODULES = {"measure": "berm.world.measure", "render": "berm.render"}
+
+__all__ = ["__version__", *_MODULES, *_HOMES]
 
 
 def __getattr__(name: str) -> Any:
     """Import on first use, so that `import berm` and `berm --help` stay quick."""
     import importlib
 
-    if name == "measure":
-        return importlib.import_module("berm.world.measure")
+    if name in _MODULES:
+        return importlib.import_module(_MODULES[name])
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'berm' has no attribute {name!r}")

@@ -179,14 +179,28 @@ class Recording:
     def __getitem__(self, k: int) -> Frame:
         return self.frame(k)
 
-    def frame(self, k: int) -> Frame:
-        """Return frame k; negative k counts from the end."""
+    @property
+    def counts(self) -> np.ndarray:
+        """Number of grains of each frame, (len,) int64."""
+        return np.asarray(self._index["grains"])
+
+    @property
+    def steps(self) -> np.ndarray:
+        """Number of the step of each frame, (len,) int64."""
+        return np.asarray(self._index["step"])
+
+    def _row(self, k: int) -> np.void:
+        """Return what `frames` says of frame k."""
         count = len(self)
         if not -count <= k < count:
             allowed = f"{-count} to {count - 1}" if count else "none: no frame was recorded"
             raise InputError("frame number", k, allowed, str(self.path))
-        k %= count
-        index = self._index[k]
+        row: np.void = self._index[k]
+        return row
+
+    def frame(self, k: int) -> Frame:
+        """Return frame k; negative k counts from the end."""
+        index = self._row(k)
         rows = slice(int(index["row"]), int(index["row"] + index["grains"]))
         start = int(index["population"])
         try:
@@ -197,7 +211,7 @@ class Recording:
                 position=self.file["position"][rows],
                 **{name: population[name].copy() for name in population.dtype.names},
                 **{name: self._optional(name, rows) for name in layout.OPTIONAL_TABLES},
-                bodies=self._body_frames(int(index["body_row"]), int(index["bodies"])),
+                bodies=self.body_frames(k),
             )
         except OSError as error:
             raise InputError(
@@ -207,9 +221,11 @@ class Recording:
     def _optional(self, name: str, rows: slice) -> Any:
         return self.file[name][rows] if name in self.file else None
 
-    def _body_frames(self, start: int, count: int) -> dict[str, BodyFrame]:
-        out = {}
-        for row in self.file["bodies"][start : start + count]:
+    def body_frames(self, k: int) -> dict[str, BodyFrame]:
+        """Return the bodies of frame k alone, by name."""
+        index, out = self._row(k), {}
+        start = int(index["body_row"])
+        for row in self.file["bodies"][start : start + int(index["bodies"])]:
             name = self.bodies[row["id"]]["name"]
             out[name] = BodyFrame(name, **{key: row[key] for key in row.dtype.names[1:]})
         return out
