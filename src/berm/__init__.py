@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from berm.core import display as _display
+
 __version__ = "0.1.0"
 
 _HOMES = {
@@ -57,3 +59,13 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'berm' has no attribute {name!r}")
+
+
+def _paint(thing: Any) -> bytes | None:
+    """Return a picture for a notebook, or None where nothing can be drawn."""
+    from berm.render.notebook import paint
+
+    return paint(thing)
+
+
+_display.register(_paint)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 STRAIGHT = 0.95  # r2 of a flank from which on a heap of a scene file counts as one
 SIDE_VIEW, RUN_PLOT = "side_view.png", "run.png"
+PICTURE, CLIP = "picture.png", "clip.mp4"
+CLIP_SECONDS, CLIP_SIZE = 4.0, (640, 360)
 
 
 def finish(run: Run, steps: int) -> int:
@@ -26,7 +28,7 @@ def finish(run: Run, steps: int) -> int:
     angle = _angle(run, outcomes)
     files = {"recording": job.RECORDING, "checkpoint": job.CHECKPOINT}
     if run.request.pictures:
-        files |= _pictures(run, angle)
+        files |= _pictures(run, angle) | _rendered(run)
     files["summary"] = job.SUMMARY
     _write_summary(run, outcomes, angle, files, steps)
     if not run.request.quiet:
@@ -85,6 +87,36 @@ def _pictures(run: Run, angle: float | None) -> dict[str, str]:
         raise
     except BermError as error:  # no matplotlib: the run itself is fine
         say(f"[yellow]no pictures:[/] {console.escape(str(error))}")
+    return made
+
+
+def _rendered(run: Run) -> dict[str, str]:
+    """Draw the last moment and a short clip of the run, where there are the means to."""
+    from berm.io.recording import Recording
+    from berm.render.api import render
+    from berm.render.context import NoGraphics
+
+    made: dict[str, str] = {}
+    grains = run.world.grains.n
+    rate = 15.0 if grains <= 5_000 else 8.0 if grains <= 50_000 else 4.0  # a few seconds' work
+    try:
+        with Recording(run.recorder.path) as recording:
+            if not len(recording):
+                return made
+            render(recording, run.folder / PICTURE)
+            made["picture"] = PICTURE
+            span = float(recording.times[-1] - recording.times[0])
+            if span > 0:
+                render(
+                    recording, run.folder / CLIP, size=CLIP_SIZE, fps=rate,
+                    speed=max(1.0, span / CLIP_SECONDS), progress=not run.request.quiet,
+                )  # fmt: skip
+                made["clip"] = CLIP
+    except NoGraphics as error:  # the run itself is fine
+        say(f"[yellow]not drawn:[/] {console.escape(str(error))}")
+    except KeyboardInterrupt:
+        say("[yellow]clip cut short[/]")
+        made["clip"] = CLIP
     return made
 
 

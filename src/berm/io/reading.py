@@ -12,6 +12,7 @@ from typing import Any
 import h5py
 import numpy as np
 
+from berm.core.display import Shown
 from berm.core.errors import InputError
 from berm.core.shapes import Shape
 from berm.io import layout
@@ -50,7 +51,7 @@ class Frame:
         return len(self.tag)
 
 
-class Recording:
+class Recording(Shown):
     """A recording, read lazily: `len`, `times`, `frame(k)`, iteration, and `columns`."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:

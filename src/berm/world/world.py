@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from berm.core.bodies import Body
+from berm.core.display import Shown
 from berm.core.errors import InputError
 from berm.core.grains import Grains
 from berm.core.inputs import Inputs
@@ -25,7 +26,7 @@ Array = npt.NDArray[Any]
 PRECISIONS = {"float32": np.float32, "float64": np.float64}
 
 
-class World:
+class World(Shown):
     """Grains, bodies, materials and a solver.
 
     gravity (3,) m/s^2; dt (s) is the step; seed makes everything random repeatable; precision is
