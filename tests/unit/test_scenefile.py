@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -13,8 +13,10 @@ from pydantic import BaseModel, Field
 from berm.core import motion, shapes
 from berm.core.errors import InputError
 from berm.core.registry import Registry
+from berm.io import layout
 from berm.io.positions import read_toml, read_yaml
 from berm.io.scenefile import SceneFileError, json_schema, load_scene
+from berm.io.schema_world import FrameField
 
 SCENES: Registry[Any] = Registry("scene")
 
@@ -142,11 +144,33 @@ grains:
     assert np.all(x[left] <= np.array([1, 1, 0.5]) - r[left, None] + 1e-6)
     gaps = np.linalg.norm(x[:, None] - x[None], axis=2) - r[:, None] - r[None]
     np.fill_diagonal(gaps, 1)
-    assert gaps[~left][:, ~left].min() > -1e-6
+    assert gaps.min() > -1e-6
     crowded = "grains:\n  - {kind: random, low: [0,0,0], high: [1,1,1], count: 999, radius: 0.2}\n"
     assert problems(tmp_path, crowded)[0].startswith("scene.yaml:2:5: grains[0]: ")
     upside = "grains:\n  - {kind: lattice, low: [0,0,0], high: [1,1,-1], radius: 0.2}\n"
     assert problems(tmp_path, upside)[0].startswith("scene.yaml:2:5: grains[0]: ")
+
+
+def test_lattice_takes_the_lowest(tmp_path: Path) -> None:
+    text = "grains:\n  - {kind: lattice, low: [0,0,0], high: [1,1,1], radius: 0.1, jitter: 0, %s}\n"
+    few: Any = load_scene(write(tmp_path, text % "count: 30")).build()
+    heights = np.sort(few.grains.position[:, 2])
+    np.testing.assert_allclose(heights, np.repeat([0.1, 0.3], [25, 5]), atol=1e-6)
+    close: Any = load_scene(write(tmp_path, text % "arrangement: hexagonal")).build()
+    layers = np.unique(np.round(close.grains.position[:, 2], 4))
+    np.testing.assert_allclose(np.diff(layers), 0.2 * np.sqrt(2 / 3), atol=2e-4)
+
+
+def test_fields_to_record(tmp_path: Path) -> None:
+    known = get_args(FrameField)
+    assert known == layout.FIELDS
+    assert load_scene(write(tmp_path, "gravity: [0, 0, -1]")).record_fields == (
+        "velocity", "bodies",
+    )  # fmt: skip
+    text = "run: {record_fields: [velocity, overlap, force]}"
+    assert load_scene(write(tmp_path, text)).record_fields == ("velocity", "overlap", "force")
+    wrong = problems(tmp_path, "run: {record_fields: [velocity, colour]}")
+    assert wrong[0].startswith("scene.yaml:1:33: run.record_fields[1]: got 'colour'; allowed: pos")
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,7 @@ class LoadedScene:
     path: Path
     seconds: float
     record_every: float
+    record_fields: tuple[str, ...]
     parameters: dict[str, Any]
     build: Callable[[], World]
     """Return a new world; each call gives an independent one."""
@@ -134,6 +135,7 @@ def _load_named(
         path=file,
         seconds=float(one.duration(parameters)) if read.run.seconds is None else read.run.seconds,
         record_every=read.run.record_every,
+        record_fields=read.run.record_fields,
         parameters=parameters.model_dump(),
         params=parameters,
         build=build,
@@ -189,7 +191,8 @@ def _load_world(source: Source, problems: Problems, file: Path) -> LoadedScene:
             world.add_body(**made)
         for i, pack in enumerate(read.grains):
             with found.at("grains", i):
-                position, radius, velocity = pack.make(np.random.default_rng((read.seed, 1, i)))
+                seed = int(np.random.SeedSequence((read.seed, 1, i)).generate_state(1)[0])
+                position, radius, velocity = pack.make(seed)
                 stuff = materials.get(pack.material, pack.material)
                 world.add_grains(position, radius, velocity, stuff)
         for emitter in read.emitters:
@@ -204,6 +207,7 @@ def _load_world(source: Source, problems: Problems, file: Path) -> LoadedScene:
         path=file,
         seconds=_SECONDS if read.run.seconds is None else read.run.seconds,
         record_every=read.run.record_every,
+        record_fields=read.run.record_fields,
         parameters=read.model_dump(mode="json", exclude_unset=True),
         build=build,
     )

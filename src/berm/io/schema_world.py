@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
-from berm.io import packing
 from berm.io.schema import (
     ZERO,
     BodyPart,
@@ -53,6 +52,7 @@ Sizes = Annotated[
     BeforeValidator(lambda value: value if isinstance(value, list | tuple) else [value]),
     WithJsonSchema({"anyOf": [_LENGTH, {"type": "array", "items": _LENGTH}]}),
 ]
+FrameField = Literal["position", "velocity", "bodies", "overlap", "force"]
 Packed = tuple[np.ndarray, np.ndarray, Any]
 
 
@@ -77,13 +77,20 @@ class LatticePart(PackPart):
     """m; one number, or smallest and largest."""
     jitter: Annotated[float, Field(ge=0, le=1), BeforeValidator(_number)] = 0.1
     """Largest random displacement, in radii."""
+    arrangement: Literal["cubic", "hexagonal"] = "cubic"
+    """hexagonal: close packed, sinks little when let go."""
     count: Annotated[int, Field(ge=1)] | None = None
     """At most so many, the lowest ones."""
 
-    def make(self, rng: np.random.Generator) -> Packed:
+    def make(self, seed: int) -> Packed:
         """Return positions, radii and velocity."""
-        places = packing.lattice(self.low, self.high, self.radius, self.jitter, self.count, rng)
-        return *places, self.velocity
+        from berm.world.packings import lattice
+
+        place, radius = lattice(
+            self.low, self.high, self.radius, self.jitter, seed, self.arrangement
+        )
+        lowest = np.argsort(place[:, 2], kind="stable")[: self.count]
+        return place[lowest], radius[lowest], self.velocity
 
 
 class RandomPart(PackPart):
@@ -99,10 +106,11 @@ class RandomPart(PackPart):
     radius: Radii
     """m; one number, or smallest and largest."""
 
-    def make(self, rng: np.random.Generator) -> Packed:
+    def make(self, seed: int) -> Packed:
         """Return positions, radii and velocity."""
-        places = packing.scatter(self.low, self.high, self.radius, self.count, rng)
-        return *places, self.velocity
+        from berm.world.packings import random_drop
+
+        return *random_drop(self.low, self.high, self.radius, self.count, seed), self.velocity
 
 
 class ExplicitPart(PackPart):
@@ -128,7 +136,7 @@ class ExplicitPart(PackPart):
                 raise ValueError(f"as many {name} as positions ({len(self.positions)})")
         return self
 
-    def make(self, rng: np.random.Generator) -> Packed:
+    def make(self, seed: int) -> Packed:
         """Return positions, radii and velocity."""
         places = np.array(self.positions, dtype=np.float64).reshape(-1, 3)
         radii = np.full(len(places), self.radius) if self.radii is None else np.array(self.radii)
@@ -198,6 +206,8 @@ class RunPart(Part):
     """Simulated time, s."""
     record_every: NotNegative = 1 / 30
     """Simulated time between frames, s; 0 records each step."""
+    record_fields: tuple[FrameField, ...] = ("velocity", "bodies")
+    """What each frame holds of the grains, beside their positions, and of the bodies."""
 
 
 class SceneFile(Part):
