@@ -66,6 +66,9 @@ def run(
     record_every: Annotated[
         float | None, typer.Option(help="Simulated time between frames, s; 0: every step (1/30).")
     ] = None,
+    record_fields: Annotated[
+        str | None, typer.Option(help="Of velocity, bodies, overlap, force (velocity,bodies).")
+    ] = None,
     threads: Annotated[int | None, typer.Option(help="Threads; the result is the same.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from OUT's checkpoint.")] = False,
@@ -94,6 +97,7 @@ def run(
         seconds=seconds,
         out=out,
         record_every=record_every,
+        record_fields=_words(record_fields),
         threads=threads,
         seed=seed,
         resume=resume,
@@ -175,8 +179,7 @@ def figures(
     from berm.apps import console
     from berm.apps.figures import run_figures
 
-    wanted = [part.strip() for part in only.split(",") if part.strip()] if only else None
-    results = run_figures(paper, out=out, only=wanted, quick=quick, say=console.say_plain)
+    results = run_figures(paper, out=out, only=_words(only), quick=quick, say=console.say_plain)
     shown = console.table("", "figure", "verdict", "seconds", right=("seconds",))
     for one in results:
         mark = "[green]ok[/]" if one.ok else "[bold red]MISS[/]"
@@ -203,6 +206,92 @@ def bench(
         _numbers(grains, "--grains"), _numbers(threads or "", "--threads"), repeats, twin, peers,
         cold, out,
     )  # fmt: skip
+
+
+@app.command(epilog=EXIT_CODES)
+def render(
+    recording: Annotated[Path, typer.Argument(help="Recording (.h5), or the folder of a run.")],
+    out: Annotated[Path, typer.Argument(help="Picture (.png, .jpg, .webp) or video (.mp4, .gif).")],
+    time: Annotated[float | None, typer.Option(help="Picture: moment, s (the last).")] = None,
+    frame: Annotated[int | None, typer.Option(help="Picture: frame, -1 is the last.")] = None,
+    size: Annotated[
+        str | None, typer.Option(metavar="WxH", help="Pixels (1280x720, gif 640x360).")
+    ] = None,
+    fps: Annotated[float | None, typer.Option(help="Video: frames a second (30, gif 20).")] = None,
+    start: Annotated[float | None, typer.Option("--from", help="Video: first moment, s.")] = None,
+    stop: Annotated[float | None, typer.Option("--to", help="Video: last moment, s.")] = None,
+    speed: Annotated[float, typer.Option(help="Video: 2 is twice as fast as real.")] = 1.0,
+    colour: Annotated[
+        str,
+        typer.Option("--colour", "--color", help="material, speed, force, overlap, age or id."),
+    ] = "material",
+    value_range: Annotated[
+        str | None, typer.Option("--range", metavar="LOW,HIGH", help="Ends of the colour scale.")
+    ] = None,
+    look: Annotated[str, typer.Option(help="dark or light.")] = "dark",
+    camera: Annotated[
+        str | None,
+        typer.Option(
+            help="orbit:DEGREES_A_SECOND, view:AZIMUTH,ELEVATION, fixed:EYE,TARGET (six numbers), "
+            "follow:BODY, or a file of keyframes; without it all is in view."
+        ),
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Title (the scene's name).")] = None,
+    caption: Annotated[bool, typer.Option(help="Write time, scale and legend.")] = True,
+    hide: Annotated[
+        list[str] | None, typer.Option(metavar="BODY", help="Body that is not drawn.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+) -> None:
+    """Draw a picture or a video of a recording; needs no screen."""
+    from berm.apps.render import render as draw
+
+    draw(
+        recording, out, size, quiet, time=time, frame=frame, fps=fps, start=start, stop=stop,
+        speed=speed, colour=colour, value_range=value_range, look=look, camera=camera, title=title,
+        caption=caption, hide=hide or (),
+    )  # fmt: skip
+
+
+@app.command(epilog=EXIT_CODES)
+def export(
+    recording: Annotated[Path, typer.Argument(help="Recording (.h5), or the folder of a run.")],
+    out: Annotated[
+        Path,
+        typer.Argument(help="ParaView: .vtkhdf; Blender: .usd, .usda, .usdc; tables: .csv, .npz."),
+    ],
+    start: Annotated[float | None, typer.Option("--from", help="First moment, s.")] = None,
+    stop: Annotated[float | None, typer.Option("--to", help="Last moment, s.")] = None,
+    every: Annotated[int, typer.Option(metavar="N", help="Each Nth frame only.")] = 1,
+    fields: Annotated[
+        str | None,
+        typer.Option(help="Of velocity, born, overlap, force, bodies (all that were recorded)."),
+    ] = None,
+    usd_grains: Annotated[
+        str | None, typer.Option(help="USD: instancer, or points (Blender 4.2; attributes).")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+) -> None:
+    """Write a recording for ParaView, Blender, a table or NumPy."""
+    from berm.apps.export import export as write
+
+    options = {} if usd_grains is None else {"grains": usd_grains}
+    write(
+        recording, out, quiet, start=start, stop=stop, every=every, fields=_words(fields), **options
+    )
+
+
+@app.command()
+def gallery(
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Page; its pictures lie beside it.")
+    ] = Path("docs/gallery.md"),
+    only: Annotated[str | None, typer.Option(help="Scenes, e.g. pile,drum.")] = None,
+) -> None:
+    """Run every scene at a modest size, draw it, and write a page that shows them all."""
+    from berm.apps.gallery import gallery as make
+
+    make(out, _words(only))
 
 
 @app.command()
@@ -247,6 +336,11 @@ def schema(
     from berm.apps.listing import schema as show
 
     show(out)
+
+
+def _words(text: str | None) -> list[str] | None:
+    """Return words with commas between them as a list."""
+    return [part.strip() for part in text.split(",") if part.strip()] if text else None
 
 
 def _numbers(text: str, option: str) -> list[int]:

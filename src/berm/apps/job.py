@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from berm.core.errors import InputError
+from berm.io.layout import USUAL_FIELDS, check_fields
 
 if TYPE_CHECKING:
     from berm.core.report import StepReport
@@ -35,6 +36,7 @@ class Request:
     seconds: float | None = None
     out: Path | None = None
     record_every: float | None = None
+    record_fields: list[str] | None = None
     threads: int | None = None
     seed: int | None = None
     resume: bool = False
@@ -62,6 +64,7 @@ class Request:
             "solver": self.solver,
             "solver_options": self.solver_options,
             "seed": self.seed,
+            "record_fields": self.record_fields,
         }
         return {key: value for key, value in given.items() if value not in (None, {})}
 
@@ -74,6 +77,7 @@ class Job:
     seconds: float
     full: float  # s that the check needs
     record_every: float
+    record_fields: tuple[str, ...]
     parameters: dict[str, Any]
     build: Callable[[], World]
     check: Callable[[World, History], list[Outcome]]
@@ -119,6 +123,8 @@ def make_job(request: Request) -> Job:
     job = _file_job(request) if request.is_file() else _scene_job(request)
     if request.record_every is not None:
         job.record_every = request.record_every
+    if request.record_fields is not None:
+        job.record_fields = check_fields(request.record_fields, "--record-fields")
     _check_times(job)
     if request.solver_options:
         job.build = _with_solver(job.build, None, request.solver_options)
@@ -199,6 +205,7 @@ def _named_job(request: Request, one: Any, base: Mapping[str, Any], seconds: flo
         seconds=full if wanted is None else float(wanted),
         full=full,
         record_every=1 / 30,
+        record_fields=USUAL_FIELDS,
         parameters=params.model_dump(),
         build=lambda: one.build(params),
         check=one.check,
@@ -237,7 +244,7 @@ def _file_job(request: Request) -> Job:
         given = loaded.params.model_dump(exclude_unset=True)
         usual = loaded.seconds == loaded.scene.duration(loaded.params)
         job = _named_job(request, loaded.scene, given, None if usual else loaded.seconds)
-        job.record_every = loaded.record_every
+        job.record_every, job.record_fields = loaded.record_every, loaded.record_fields
         job.about["sha256"] = digest
         return job
     for option, value in (("-p", request.parameters), ("--seed", request.seed)):
@@ -250,6 +257,7 @@ def _file_job(request: Request) -> Job:
         seconds=float(loaded.seconds if request.seconds is None else request.seconds),
         full=0.0,
         record_every=loaded.record_every,
+        record_fields=loaded.record_fields,
         parameters=loaded.parameters,
         build=loaded.build,
         check=loaded.check,

@@ -73,6 +73,7 @@ class Run:
         self.recorder = Recorder(
             folder / job.RECORDING,
             every=one.record_every,
+            fields=one.record_fields,
             scene=one.name,
             parameters=one.parameters,
             append=request.resume,
