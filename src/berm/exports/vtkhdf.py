@@ -26,7 +26,7 @@ from berm.io.reading import Frame
 Array = NDArray[Any]
 VERSION = (2, 0)
 CELLS = ("Vertices", "Lines", "Polygons", "Strips")  # the order of the columns of the offsets
-CHUNK = 1 << 17  # bytes of a chunk of a dataset that grows
+CHUNKS = 1 << 10, 1 << 17  # smallest and largest size of a chunk, bytes
 
 
 @FORMATS.register("vtkhdf")
@@ -65,7 +65,7 @@ class _Grains:
     """Writes each grain as a point with a vertex cell, so that every filter takes it."""
 
     def __init__(self, path: Path, about: Mapping[str, Any], selection: Selection) -> None:
-        self.data = _PolyData(path, "Vertices", about)
+        self.data = _PolyData(path, "Vertices", about, int(selection.counts.max()))
         self.names = ("radius", "tag", "material", *selection.fields)
         self.parts: dict[int, _Part | None] = {}  # by number of grains
 
@@ -84,7 +84,8 @@ class _Bodies:
     """Writes the triangles of bodies where they are; what does not change is written once."""
 
     def __init__(self, path: Path, about: Mapping[str, Any], bodies: Sequence[BodyMesh]) -> None:
-        self.data = _PolyData(path, "Polygons", about)
+        rows = sum(len(body.surface.vertices) for body in bodies)
+        self.data = _PolyData(path, "Polygons", about, rows)
         self.bodies = bodies
         self.shown: list[BodyMesh] | None = None
 
@@ -134,7 +135,7 @@ class _Part(NamedTuple):
 class _PolyData:
     """A transient PolyData file: what a step does not set stays as it was in the step before."""
 
-    def __init__(self, path: Path, kind: str, about: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, kind: str, about: Mapping[str, Any], rows: int) -> None:
         self.file = h5py.File(path, "w")
         self.root = self.file.create_group("VTKHDF")
         self.root.attrs["Version"] = np.array(VERSION)
@@ -142,6 +143,7 @@ class _PolyData:
         texts = {key: v if isinstance(v, str) else json.dumps(v) for key, v in about.items()}
         self.file.create_group("berm").attrs.update(texts)  # VTK passes other groups over
         self.kind = kind
+        self.rows = rows  # of the arrays of a step, more or less
         self.part: _Part | None = None  # of the coming step; None: without points
         self.next_part = _Part(0, 0, 0)
         self.times: list[float] = []
@@ -216,7 +218,8 @@ class _PolyData:
             row = values.shape[1:]
             width = values.dtype.itemsize * int(np.prod(row, dtype=int))
             shape = {"shape": (0, *row), "maxshape": (None, *row)}
-            chunks = (max(1, CHUNK // width), *row)
+            size = min(max(width * self.rows, CHUNKS[0]), CHUNKS[1])
+            chunks = (max(1, size // width), *row)
             self.root.create_dataset(path, dtype=values.dtype, chunks=chunks, **shape)
         table = self.root[path]
         start = int(table.shape[0])
