@@ -16,7 +16,7 @@ from berm.core.report import StepReport
 from berm.core.shapes import Box
 from berm.scenes.base import SCENES, Outcome, Scene
 from berm.scenes.history import History
-from berm.scenes.params import GrainParams
+from berm.scenes.params import GrainParams, inherited
 from berm.world.packings import lattice
 from berm.world.world import World
 
@@ -32,14 +32,11 @@ REACH = 4.0  # m/s^2, and rad/s^2: how quickly the blade follows
 class BladeParams(GrainParams):
     """Parameters of the bed and the blade."""
 
-    friction: float | None = Field(
-        0.4, ge=0.0, le=10.0, description="static friction coefficient; none: the preset's"
-    )
+    friction: float | None = inherited(GrainParams, "friction", 0.4)
     length: float = Field(2.2, ge=1.0, le=100.0, description="length of the bed (m)")
     width: float = Field(1.3, ge=0.6, le=100.0, description="width of the bed (m)")
     depth: float = Field(0.11, ge=0.04, le=10.0, description="depth of the bed (m), about")
-    radius: float = Field(0.022, gt=0.0, le=1.0, description="mean radius of a grain (m)")
-    spread: float = Field(0.2, ge=0.0, le=0.5, description="radii vary by this share to both sides")
+    radius: float = inherited(GrainParams, "radius", 0.022)
     blade: float = Field(0.5, ge=0.1, le=50.0, description="width of the blade (m)")
     height: float = Field(0.3, ge=0.05, le=10.0, description="height of the blade (m)")
     rake: float = Field(15.0, ge=-30.0, le=60.0, description="the blade leans back by (degrees)")
@@ -191,7 +188,7 @@ def _unit(value: float) -> float:
 
 def _bed(params: BladeParams) -> tuple[Array, Array]:
     """Return places (n, 3) and radii (m) of more grains than the bed needs."""
-    large = params.radius * (1 + params.spread)
+    large = params.radii[1]
     half = params.width / 2
     return lattice(
         (0.0, -half, 0.0), (params.length, half, 2.5 * params.depth + 4 * large),

@@ -15,7 +15,7 @@ from berm.core.report import StepReport
 from berm.core.shapes import Box
 from berm.scenes.base import SCENES, Outcome, Scene
 from berm.scenes.history import History
-from berm.scenes.params import GrainParams
+from berm.scenes.params import GrainParams, inherited
 from berm.world.measure import height_map
 from berm.world.packings import lattice
 from berm.world.world import World
@@ -30,14 +30,10 @@ START = 0.25  # m, place of the blade at the start
 class BulldozerParams(GrainParams):
     """Parameters of the push."""
 
-    friction: float | None = Field(
-        0.4, ge=0.0, le=10.0, description="static friction coefficient; none: the preset's"
-    )
+    friction: float | None = inherited(GrainParams, "friction", 0.4)
     length: float = Field(3.0, gt=0.2, le=100.0, description="length of the bed (m)")
     width: float = Field(1.6, gt=0.2, le=100.0, description="width of the bed (m)")
     depth: float = Field(0.14, gt=0.02, le=10.0, description="depth of the bed (m), about")
-    radius: float = Field(0.02, gt=0.0, le=1.0, description="mean radius of a grain (m)")
-    spread: float = Field(0.2, ge=0.0, le=0.5, description="radii vary by this share to both sides")
     blade: float = Field(0.6, gt=0.1, le=50.0, description="width of the blade (m)")
     height: float = Field(0.35, gt=0.05, le=10.0, description="height of the blade (m)")
     rake: float = Field(15.0, ge=-30.0, le=60.0, description="the blade leans back by (degrees)")
@@ -74,7 +70,7 @@ class Bulldozer(Scene[BulldozerParams]):
             material="rough wall",
             position=(params.length / 2, 0.0, 0.5),
         )
-        large = params.radius * (1 + params.spread)
+        large = params.radii[1]
         place, radii = lattice(
             (0.0, -params.width / 2, 0.0),
             (params.length, params.width / 2, 2.5 * params.depth + 4 * large),

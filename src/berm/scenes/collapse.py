@@ -14,7 +14,7 @@ from berm.core.report import StepReport
 from berm.core.shapes import Cylinder, Plane
 from berm.scenes.base import SCENES, Outcome, Scene
 from berm.scenes.history import History
-from berm.scenes.params import GrainParams
+from berm.scenes.params import GrainParams, inherited
 from berm.world.measure import height_map
 from berm.world.packings import lattice
 from berm.world.world import World
@@ -25,32 +25,17 @@ LOOSE = 0.64  # packing fraction from which the number of grains is estimated
 class CollapseParams(GrainParams):
     """Parameters of the collapse."""
 
-    dt: float = Field(
-        1.0 / 120,
-        gt=0.0,
-        le=0.1,
-        description="step (s): a grain must not fall several radii in one",
+    dt: float = inherited(
+        GrainParams, "dt", 1.0 / 120, "a grain must not fall several radii in one"
     )
-    substeps: int | None = Field(
-        5, ge=1, le=10_000, description="substeps a step; none: the solver's default"
+    substeps: int | None = inherited(GrainParams, "substeps", 5)
+    friction: float | None = inherited(
+        GrainParams, "friction", 0.3, "0.3 makes a heap of about 27 degrees, dry sand"
     )
-    friction: float | None = Field(
-        0.3,
-        ge=0.0,
-        le=10.0,
-        description="static friction coefficient: 0.3 makes a heap of about 27 degrees, dry sand; "
-        "none: the preset's",
-    )
-    sleep: float = Field(
-        1.0e-4,
-        ge=0.0,
-        le=0.1,
-        description="a grain that moves less than this in a step stays where it is (m); 0: off",
-    )
+    sleep: float = inherited(GrainParams, "sleep", 1.0e-4)
     aspect: float = Field(1.5, ge=0.3, le=10.0, description="height over radius of the column")
     column: float = Field(0.16, gt=0.0, le=10.0, description="radius of the column (m)")
-    radius: float = Field(0.01, gt=0.0, le=1.0, description="mean radius of a grain (m)")
-    spread: float = Field(0.2, ge=0.0, le=0.5, description="radii vary by this share to both sides")
+    radius: float = inherited(GrainParams, "radius", 0.01)
     settle: float = Field(1.0, ge=0.1, le=100.0, description="time before the cylinder rises (s)")
     lift: float = Field(4.0, gt=0.0, le=100.0, description="speed of the rising cylinder (m/s)")
 
@@ -77,7 +62,7 @@ class Collapse(Scene[CollapseParams]):
     def build(self, params: CollapseParams) -> World:
         """Return a cylinder full of grains on a rough floor."""
         world = params.make_world()
-        large = params.radius * (1 + params.spread)
+        large = params.radii[1]
         height = params.aspect * params.column
         count = int(
             LOOSE * math.pi * params.column**2 * height / (4 / 3 * math.pi * params.radius**3)

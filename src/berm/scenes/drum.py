@@ -14,7 +14,7 @@ from berm.core.report import StepReport
 from berm.core.shapes import Box, Cylinder, Mesh
 from berm.scenes.base import SCENES, Outcome, Scene
 from berm.scenes.history import History
-from berm.scenes.params import GrainParams
+from berm.scenes.params import GrainParams, inherited
 from berm.world.packings import lattice
 from berm.world.world import World
 
@@ -26,22 +26,14 @@ LIE = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])  # turns ax
 class DrumParams(GrainParams):
     """Parameters of the drum."""
 
-    dt: float = Field(
-        1.0 / 120,
-        gt=0.0,
-        le=0.1,
-        description="step (s): a grain must not fall several radii in one",
+    dt: float = inherited(
+        GrainParams, "dt", 1.0 / 120, "a grain must not fall several radii in one"
     )
-    substeps: int | None = Field(
-        5, ge=1, le=10_000, description="substeps a step; none: the solver's default"
-    )
-    friction: float | None = Field(
-        0.4, ge=0.0, le=10.0, description="static friction coefficient; none: the preset's"
-    )
+    substeps: int | None = inherited(GrainParams, "substeps", 5)
+    friction: float | None = inherited(GrainParams, "friction", 0.4)
     drum: float = Field(0.25, gt=0.0, le=10.0, description="radius of the drum (m)")
     width: float = Field(0.16, gt=0.0, le=10.0, description="length of the drum (m)")
-    radius: float = Field(0.01, gt=0.0, le=1.0, description="mean radius of a grain (m)")
-    spread: float = Field(0.2, ge=0.0, le=0.5, description="radii vary by this share to both sides")
+    radius: float = inherited(GrainParams, "radius", 0.01)
     filling: float = Field(0.35, gt=0.05, le=0.7, description="share of the drum that is filled")
     froude: float = Field(
         0.01, gt=0.0, le=2.0, description="speed: omega^2 R / g (rolling 1e-4 to 1e-2)"
@@ -72,7 +64,7 @@ class Drum(Scene[DrumParams]):
         """Return the drum, partly filled and at rest."""
         world = params.make_world()
         law = params.make_material()
-        large = params.radius * (1 + params.spread)
+        large = params.radii[1]
         world.add_body(
             # longer than the space between the plates, so that the seam is tight
             Cylinder(

@@ -15,7 +15,7 @@ from berm.core.report import StepReport
 from berm.core.shapes import Box, Cone, Cylinder, Plane
 from berm.scenes.base import SCENES, Outcome, Scene
 from berm.scenes.history import History
-from berm.scenes.params import GrainParams
+from berm.scenes.params import GrainParams, inherited
 from berm.world.measure import steady_rate
 from berm.world.packings import lattice
 from berm.world.world import World
@@ -27,21 +27,14 @@ LOOSE = 0.5  # packing fraction of the filling, for its height and for Beverloo'
 class HourglassParams(GrainParams):
     """Parameters of the hourglass."""
 
-    dt: float = Field(
-        1.0 / 180,
-        gt=0.0,
-        le=0.1,
-        description="step (s): a grain must not fall several radii in one",
+    dt: float = inherited(
+        GrainParams, "dt", 1.0 / 180, "a grain must not fall several radii in one"
     )
-    substeps: int | None = Field(
-        4, ge=1, le=10_000, description="substeps a step; none: the solver's default"
-    )
-    friction: float | None = Field(
-        0.3, ge=0.0, le=10.0, description="static friction coefficient; none: the preset's"
-    )
+    substeps: int | None = inherited(GrainParams, "substeps", 4)
+    friction: float | None = inherited(GrainParams, "friction", 0.3)
     grains: int = Field(3000, ge=200, le=1_000_000, description="grains in the upper bulb, about")
-    radius: float = Field(0.01, gt=0.0, le=1.0, description="mean radius of a grain (m)")
-    spread: float = Field(0.1, ge=0.0, le=0.5, description="radii vary by this share to both sides")
+    radius: float = inherited(GrainParams, "radius", 0.01)
+    spread: float = inherited(GrainParams, "spread", 0.1)
     neck: float = Field(
         6.0, ge=3.0, le=50.0, description="diameter of the neck, in mean grain diameters"
     )
@@ -82,7 +75,7 @@ class Hourglass(Scene[HourglassParams]):
         law = params.make_material()
         small, wide = params.neck_radius, params.bulb * params.neck_radius
         rise = (wide - small) * math.tan(math.radians(params.slope))
-        large = params.radius * (1 + params.spread)
+        large = params.radii[1]
         ball = 4.0 / 3.0 * math.pi * params.radius**3
         tall = 2.2 * params.grains * ball / (LOOSE * math.pi * wide**2) + 20 * large
         wall = small  # thick, so that a grain that is knocked in comes back out inside
@@ -110,8 +103,7 @@ class Hourglass(Scene[HourglassParams]):
     def _filling(
         params: HourglassParams, small: float, wide: float, rise: float, tall: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        low = params.radius * (1 - params.spread)
-        high = params.radius * (1 + params.spread)
+        low, high = params.radii
         place, radii = lattice(
             (-wide, -wide, 0.0),
             (wide, wide, rise + tall),

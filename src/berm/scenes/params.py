@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -9,6 +10,18 @@ from pydantic import BaseModel, ConfigDict, Field
 from berm.core.materials import MATERIALS, Material, material
 from berm.solvers.p2 import P2
 from berm.world.world import World
+
+
+def inherited(base: type[BaseModel], name: str, default: Any, note: str = "") -> Any:
+    """Return the field `name` of a base class with another default, and a note to its description.
+
+    Bounds, unit and text stay those of the base, so that they are written once.
+    """
+    field = copy.copy(base.model_fields[name])
+    field.default = default
+    if note:
+        field.description = f"{field.description}; {note}"
+    return field
 
 
 class SceneParams(BaseModel):
@@ -82,7 +95,7 @@ class SceneParams(BaseModel):
 
 
 class GrainParams(SceneParams):
-    """Parameters of scenes with many grains: the material."""
+    """Parameters of scenes with many grains: their sizes and the material."""
 
     LIVE: ClassVar[tuple[str, ...]] = (
         "friction", "friction_kinetic", "adhesion", "stiffness", "restitution",
@@ -98,6 +111,10 @@ class GrainParams(SceneParams):
         "density": (500.0, 8000.0),
     }
 
+    radius: float = Field(0.02, gt=0.0, le=1.0, description="mean radius of a grain (m)")
+    spread: float = Field(
+        0.2, ge=0.0, le=0.66, description="radii vary by this share to both sides (0.66: 1 to 5)"
+    )
     material: str = Field(
         "gravel",
         description="preset that the grains' values start from",
@@ -124,6 +141,11 @@ class GrainParams(SceneParams):
     density: float | None = Field(
         None, gt=0.0, le=1.0e5, description="density of a grain (kg/m^3); none: the preset's"
     )
+
+    @property
+    def radii(self) -> tuple[float, float]:
+        """Smallest and largest radius, m."""
+        return self.radius * (1 - self.spread), self.radius * (1 + self.spread)
 
     def make_material(self) -> Material:
         """Return the grains' material."""

@@ -13,7 +13,7 @@ from berm.core.report import StepReport
 from berm.core.shapes import Plane
 from berm.scenes.base import SCENES, Outcome, Scene
 from berm.scenes.history import History
-from berm.scenes.params import GrainParams
+from berm.scenes.params import GrainParams, inherited
 from berm.world.emitters import Emitter
 from berm.world.measure import angle_of_repose
 from berm.world.world import World
@@ -25,24 +25,14 @@ STEEP = math.radians(38.0)  # and its slope
 class PileParams(GrainParams):
     """Parameters of the pile."""
 
-    friction: float | None = Field(
+    friction: float | None = inherited(
+        GrainParams,
+        "friction",
         0.4,
-        ge=0.0,
-        le=10.0,
-        description="static friction coefficient: 0.4 makes a gravel heap of about 40 degrees, "
-        "since grains that do not turn interlock; none: the preset's",
+        "0.4 makes a gravel heap of about 40 degrees, since grains that do not turn interlock",
     )
-    sleep: float = Field(
-        2.0e-4,
-        ge=0.0,
-        le=0.1,
-        description="a grain that moves less than this in a step stays where it is (m); 0: off",
-    )
+    sleep: float = inherited(GrainParams, "sleep", 2.0e-4)
     grains: int = Field(2000, ge=50, le=5_000_000, description="grains poured")
-    radius: float = Field(0.02, gt=0.0, le=1.0, description="mean radius of a grain (m)")
-    spread: float = Field(
-        0.2, ge=0.0, le=0.66, description="radii vary by this share to both sides (0.66: 1 to 5)"
-    )
     rate: float = Field(400.0, gt=0.0, le=1.0e6, description="grains a second")
     drop: float | None = Field(
         None,
@@ -81,14 +71,13 @@ class Pile(Scene[PileParams]):
         """Return the empty floor under a spout."""
         world = params.make_world()
         world.add_body(Plane(), name="floor", material="rough wall")
-        radii = (params.radius * (1 - params.spread), params.radius * (1 + params.spread))
         world.add_emitter(
             Emitter(
                 rate=params.rate,
                 position=(0.0, 0.0, params.spout_height),
                 region="disc",
                 size=(params.spout, 4 * params.radius),
-                radius=radii,
+                radius=params.radii,
                 velocity=(0.0, 0.0, -1.0),
                 material=params.make_material(),
                 total=params.grains,
