@@ -49,3 +49,16 @@ def _same_threads_after() -> Iterator[None]:
     yield
     if jit is not None:
         jit.set_threads(before)
+
+
+@pytest.fixture(scope="session")
+def graphics() -> None:
+    """Skip where nothing can be drawn; where CI runs, that is a failure."""
+    from berm.render import context
+
+    try:
+        context.create().release()
+    except context.NoGraphics as error:
+        if os.environ.get("CI", "").lower() == "true":
+            pytest.fail(str(error))
+        pytest.skip(str(error))

@@ -98,7 +98,7 @@ def _rendered(run: Run) -> dict[str, str]:
 
     made: dict[str, str] = {}
     grains = run.world.grains.n
-    rate = 15.0 if grains <= 5_000 else 8.0 if grains <= 50_000 else 4.0  # a few seconds' work
+    rate = 12.0 if grains <= 5_000 else 6.0 if grains <= 50_000 else 3.0  # a few seconds' work
     try:
         with Recording(run.recorder.path) as recording:
             if not len(recording):

@@ -20,6 +20,7 @@ STRAY = 0.5  # percent of the grains that may lie outside at each end of an axis
 FEW = 200  # grains up to which none counts as a stray
 SAMPLES = 12  # frames of a recording that are looked at
 LARGE = 4.0  # a solid this many times larger than the grains is scenery
+WIDE = 2.2  # and so is a container
 LONG = 1.5  # ratio of the horizontal edges from which on one looks along the shorter one
 SLOPE = math.tan(math.radians(35.0))  # of the heap that an emitter will pour
 PACKED = 0.6  # packing fraction of that heap
@@ -87,13 +88,16 @@ def with_bodies(cloud: Array | None, bodies: Sequence[tuple[Shape, Array, Array]
                 box = box.copy()
                 box[0, 2] = min(box[0, 2], float(position[2]))  # what falls will lie there
             continue
-        corners = triangles(shape, around=12).vertices.astype(float)
+        surface = triangles(shape, around=12)
+        corners = surface.vertices.astype(float)
         if isinstance(shape, Box) and shape.open_top:
             corners = corners[corners[:, 2] < 0]  # its walls go up without end
         corners = corners @ np.asarray(rotation, float).T + np.asarray(position, float)
         own = np.array([corners.min(axis=0), corners.max(axis=0)])
-        ground = isinstance(shape, HeightField)
-        if cloud is not None and (ground or _size(own) > LARGE * _size(cloud)):
+        most = WIDE if surface.container else LARGE
+        if cloud is not None and (
+            isinstance(shape, HeightField) or _size(own) > most * _size(cloud)
+        ):
             continue
         box = join(box, own)
     if box is None:

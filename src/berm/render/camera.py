@@ -16,7 +16,7 @@ from berm.render.stage import Moment, Stage
 Array = NDArray[Any]
 
 FOV = 32.0  # degrees, vertical: long enough a lens that near grains do not swell
-MARGIN = 1.1  # room around what is framed
+MARGIN = 1.14  # room around what is framed
 CameraPath = Callable[[Moment], "Camera"]
 
 

@@ -83,10 +83,12 @@ def _into_gamut(lab: Array) -> Array:
 
 def ramp(points: tuple[tuple[float, float, float], ...]) -> Array:
     """Return a colour map (256, 3) uint8 through points of lightness, chroma and hue (degrees)."""
+    from scipy.interpolate import PchipInterpolator  # smooth, and never beyond its points
+
     given = np.array(points, float)
     at = np.linspace(0.0, 1.0, len(given))
     fine = np.linspace(0.0, 1.0, 8 * STEPS)
-    values = np.column_stack([np.interp(fine, at, given[:, k]) for k in range(3)])
+    values = np.asarray(PchipInterpolator(at, given)(fine))
     lab = _into_gamut(np.array([oklch(*row) for row in values]))
     way = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(lab, axis=0), axis=1))])
     even = np.interp(np.linspace(0.0, way[-1], STEPS), way, fine)
@@ -99,11 +101,12 @@ def _bytes(srgb: Array) -> Array:
     return out
 
 
-# lightness, chroma, hue: from dark to bright, so that a map also reads in grey
+# lightness, chroma, hue (past 360 where that is the short way); lightness only rises or only falls,
+# so that a map reads in grey too
 _RAMPS = {
     "tide": ((0.42, 0.13, 275.0), (0.60, 0.12, 230.0), (0.78, 0.14, 160.0), (0.95, 0.17, 105.0)),
-    "ember": ((0.40, 0.13, 310.0), (0.57, 0.19, 15.0), (0.75, 0.17, 50.0), (0.96, 0.12, 100.0)),
-    "bloom": ((0.42, 0.12, 260.0), (0.58, 0.20, 310.0), (0.76, 0.16, 350.0), (0.95, 0.06, 60.0)),
+    "ember": ((0.40, 0.13, 310.0), (0.57, 0.19, 375.0), (0.75, 0.17, 410.0), (0.96, 0.12, 460.0)),
+    "bloom": ((0.42, 0.12, 260.0), (0.58, 0.20, 310.0), (0.76, 0.16, 350.0), (0.95, 0.06, 420.0)),
     "moss": ((0.95, 0.10, 100.0), (0.77, 0.14, 130.0), (0.58, 0.10, 180.0), (0.42, 0.09, 250.0)),
     "wheel": tuple((0.73, 0.125, hue) for hue in np.linspace(0.0, 360.0, 25)),
 }

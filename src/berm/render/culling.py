@@ -35,18 +35,18 @@ def visible(position: Array, radius: Array, camera: Camera, front: Array) -> Arr
     )
     seen = ~outside & (distance + radius > 0)
     levels = _pyramid(front)
-    level = np.ceil(np.log2(np.maximum(2.0 * reach, 1.0)))
+    level = np.ceil(np.log2(np.maximum(reach, 1.0)))  # a grain is at most two cells wide
     level = np.clip(level, 0, len(levels) - 1).astype(np.int64)
     for k in np.unique(level[seen & ahead]):
         rows = np.flatnonzero((level == k) & seen & ahead)
-        if 2.0 * reach[rows].max() > 2**k:
-            continue  # wider than four cells of the coarsest level: near, so it is drawn
+        if reach[rows].max() > 2**k:
+            continue  # wider than two cells of the coarsest level: near, so it is drawn
         table = levels[k]
         i = np.floor((y[rows] - reach[rows]) / 2**k).astype(np.int64)
         j = np.floor((x[rows] - reach[rows]) / 2**k).astype(np.int64)
         behind = np.full(len(rows), -np.inf)
-        for a in (0, 1):
-            for b in (0, 1):
+        for a in (0, 1, 2):
+            for b in (0, 1, 2):
                 cell = table[
                     np.clip(i + a, 0, table.shape[0] - 1), np.clip(j + b, 0, table.shape[1] - 1)
                 ]
