@@ -1,7 +1,7 @@
 // Numbers as a person reads them.
 
 const PREFIXES = [[1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""], [1e-3, "m"], [1e-6, "µ"], [1e-9, "n"]];
-const PREFIXED = new Set(["N", "J", "Pa", "m", "s", "W", "N m", "m/s"]);
+const PREFIXED = new Set(["N", "J", "Pa", "m", "s", "W", "N m", "m/s", "g"]);
 
 /** A number with `digits` significant digits, thousands apart, no trailing zeros. */
 export function number(value, digits = 3) {
@@ -13,17 +13,30 @@ export function number(value, digits = 3) {
   return String(Number(value.toPrecision(digits)));
 }
 
+/** Factor and unit in which a size is read best: [1000, "kN"]; 0.5 m stays in m. */
+export function unitFor(size, unit) {
+  const way = Math.abs(size);
+  if (unit === "kg") return way >= 1 || way === 0 ? [1, "kg"] : [1e-3 * unitFor(1000 * way, "g")[0], unitFor(1000 * way, "g")[1]];
+  if (!PREFIXED.has(unit) || way === 0 || !Number.isFinite(way)) return [1, unit];
+  if (unit.startsWith("m") && way >= 0.0995 && way < 1) return [1, unit];
+  const [factor, prefix] = PREFIXES.find(([f]) => way >= 0.9995 * f) ?? PREFIXES.at(-1);
+  return [factor, `${prefix}${unit}`];
+}
+
 /** A number with its unit, prefixed where people do so: 12.3 kN, 4 mm, but 0.4 without one. */
 export function quantity(value, unit = "", digits = 3) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
-  if (!unit) return number(value, digits);
-  if (unit === "kg" && Math.abs(value) < 1) return quantity(1000 * value, "g", digits);
-  if (!PREFIXED.has(unit) && unit !== "g") return `${number(value, digits)} ${unit}`;
-  const size = Math.abs(value);
-  if (size === 0) return `0 ${unit}`;
-  if (unit === "m" && size >= 0.0995 && size < 1) return `${number(value, digits)} m`; // not 500 mm
-  const [factor, prefix] = PREFIXES.find(([f]) => size >= 0.9995 * f) ?? PREFIXES.at(-1);
-  return `${number(value / factor, digits)} ${prefix}${unit}`;
+  const [factor, shown] = unitFor(value, unit);
+  return shown ? `${number(value / factor, digits)} ${shown}` : number(value, digits);
+}
+
+/** Several values with one unit: 0, 5, 10 mm/s; the unit stands once if `once`, else with each. */
+export function quantities(values, unit = "", once = false) {
+  const [factor, shown] = unitFor(Math.max(...values.map(Math.abs)), unit);
+  return values.map((value, k) => {
+    const told = shown && (!once || k === values.length - 1);
+    return told ? `${number(value / factor)} ${shown}` : number(value / factor);
+  });
 }
 
 /** Time as 12.34 s or 2:05.3 min: of fixed width, so that a running clock does not jump. */

@@ -4,6 +4,8 @@ import { isTyping } from "./dom.js";
 
 const OFTEN = 33; // ms between two messages of a stick that moves
 const FINE = 100; // steps of an axis: noise below does not count
+const OF_THE_BROWSER = new Set(["Tab", "Enter", "Escape"]); // they move the focus, press and close
+const SIGNS = { "↑": "ArrowUp", "↓": "ArrowDown", "←": "ArrowLeft", "→": "ArrowRight", ".": "Period", ",": "Comma" };
 
 /** Sends {down, axes, buttons}; `shortcuts` maps codes of keys to what the page does. */
 export class Input {
@@ -31,17 +33,18 @@ export class Input {
 
   pressed(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-    if (this.wanted && this.sceneKeys.has(event.code)) {
+    if (document.querySelector("dialog[open]")) return;
+    const run = this.sceneKeys.has(event.code) ? null : this.shortcuts[event.code];
+    if (run) {
+      const onButton = event.target instanceof HTMLButtonElement && event.code === "Space";
+      if (onButton) return; // it presses the button
       event.preventDefault();
+      if (!event.repeat) run();
+    } else if (this.wanted && !OF_THE_BROWSER.has(event.code)) {
+      if (this.sceneKeys.has(event.code)) event.preventDefault();
       this.down.add(event.code);
       this.send();
-      return;
     }
-    const onButton = event.target instanceof HTMLButtonElement && ["Space", "Enter"].includes(event.code);
-    const run = this.shortcuts[event.code];
-    if (!run || onButton || document.querySelector("dialog[open]")) return;
-    event.preventDefault();
-    if (!event.repeat) run();
   }
 
   released(event) {
@@ -82,13 +85,26 @@ function gamepad() {
   return { axes: pad.axes.slice(0, 16).map(coarse), buttons: pad.buttons.slice(0, 32).map(({ value }) => coarse(value)) };
 }
 
-/** The codes in what a scene calls a key: "KeyW", "ArrowUp / KeyW". */
+/** The parts of what a scene calls a key: "W or ↑" is ["W", "↑"]. */
+export function keyNames(text) {
+  return text.split(/ or |\s*\/\s*/).map((part) => part.trim()).filter(Boolean);
+}
+
+/** The codes of these parts; what is no key ("left stick") has none. */
 export function codes(text) {
-  return text.split(/[\s,/]+/).filter(Boolean);
+  return keyNames(text).map(codeOf).filter(Boolean);
+}
+
+function codeOf(name) {
+  if (SIGNS[name]) return SIGNS[name];
+  if (/^[A-Z]$/i.test(name)) return `Key${name.toUpperCase()}`;
+  if (/^\d$/.test(name)) return `Digit${name}`;
+  if (/^[A-Z][a-zA-Z]+\d*$/.test(name)) return name; // a code already: "ShiftLeft"
+  return name === "space" ? "Space" : null;
 }
 
 /** A code as it stands on the keyboard: "KeyW" is W, "ArrowUp" is ↑. */
 export function keyName(code) {
-  const arrows = { ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→", Space: "space", Period: "." };
-  return arrows[code] ?? code.replace(/^(Key|Digit)/, "").replace("Left", "").replace("Right", "");
+  const sign = Object.entries(SIGNS).find(([, known]) => known === code)?.[0];
+  return sign ?? code.replace(/^(Key|Digit)/, "").replace("Backspace", "⌫").replace("Space", "space");
 }

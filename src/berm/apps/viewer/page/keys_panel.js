@@ -1,7 +1,7 @@
 // The list of keys: those of the scene and those of the page.
 
 import { byId, make } from "./dom.js";
-import { codes, keyName } from "./input.js";
+import { codes, keyName, keyNames } from "./input.js";
 
 const MOUSE = [["drag", "turn"], ["right drag", "shift"], ["wheel", "zoom"], ["click", "state of a grain"]];
 
@@ -17,7 +17,7 @@ export class KeysPanel {
 
   hello({ keys }) {
     const taken = new Set(keys.flatMap(({ key }) => codes(key)));
-    const scene = keys.map(({ key, does }) => [codes(key).map(keyName), does]);
+    const scene = keys.map(({ key, does }) => [keyNames(key), does]);
     const page = this.own.filter(([code]) => !taken.has(code)).map(([code, does]) => [[keyName(code)], does]);
     const parts = scene.length ? [section("Scene", scene)] : [];
     parts.push(section("Page", page), section("Mouse", MOUSE.map(([name, does]) => [[name], does])));

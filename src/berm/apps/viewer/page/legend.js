@@ -1,7 +1,7 @@
 // What the colours mean: a colour map with its range and unit, or the materials.
 
 import { make } from "./dom.js";
-import { quantity } from "./format.js";
+import { quantities } from "./format.js";
 
 const SHRINK = 0.4; // a range this much smaller than the one shown ...
 const PATIENCE = 1.5; // s: ... for this long makes the scale finer; a larger one acts at once
@@ -50,6 +50,7 @@ export class Legend {
     const now = JSON.stringify([mode?.name, mode?.name === "id" ? 0 : this.range, mode?.ramp ? 0 : seen]);
     if (now === this.drawn) return;
     this.drawn = now;
+    this.element.dataset.kind = mode?.ramp && mode.name !== "id" ? "ramp" : "words";
     if (!mode?.ramp) this.element.replaceChildren(...this.swatches(seen));
     else if (mode.name === "id") this.element.replaceChildren(make("span", { textContent: "colour by id" }));
     else this.element.replaceChildren(...this.bar(mode));
@@ -70,7 +71,8 @@ export class Legend {
     const stops = Array.from({ length: 17 }, (_, k) => table[Math.round((k * (table.length - 1)) / 16)]);
     strip.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
     const [low, high] = this.range;
-    const ticks = [low, 0.5 * (low + high), high].map((at) => make("span", { textContent: quantity(at, mode.unit) }));
+    const told = quantities([low, 0.5 * (low + high), high], mode.unit, true);
+    const ticks = told.map((text) => make("span", { textContent: text }));
     return [make("span", { className: "name", textContent: mode.label }), strip, make("span", { className: "ticks" }, ...ticks)];
   }
 }

@@ -2,7 +2,7 @@
 
 import uPlot from "uplot";
 import { byId, download, make } from "./dom.js";
-import { label, quantity } from "./format.js";
+import { label, number, quantities, quantity } from "./format.js";
 
 const OFTEN = 250; // ms between two redraws
 const MOST_POINTS = 1200; // of a line: more than a chart has pixels
@@ -47,6 +47,7 @@ export class Plots {
 
   chart({ title, unit, columns }) {
     const box = make("figure");
+    box.dataset.lines = columns.length > 1 ? "many" : "one";
     const heading = make("figcaption", {}, make("b", { textContent: title }));
     const values = make("span", { className: "values" });
     heading.append(values);
@@ -68,8 +69,8 @@ export class Plots {
       scales: { x: { time: false } },
       padding: [6, 8, 0, 0],
       axes: [
-        { ...axis, size: 18, space: 50, gap: 2, values: (_, ticks) => ticks.map((t) => `${t} s`) },
-        { ...axis, size: 52, space: 22, gap: 3, values: (_, ticks) => ticks.map((t) => quantity(t, unit)) },
+        { ...axis, size: 18, space: 50, gap: 2, values: (_, ticks) => ticks.map((t) => (t ? `${number(t)} s` : "")) },
+        { ...axis, size: 52, space: 22, gap: 3, values: (_, ticks) => quantities(ticks, unit) },
       ],
       series: [{}, ...columns.map((column, k) => ({ label: this.names[column], stroke: colour(k), width: 1.5, points: { show: false } }))],
       hooks: { setCursor: [(plot) => this.legend(values, columns, unit, plot)] },

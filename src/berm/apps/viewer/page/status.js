@@ -43,6 +43,7 @@ export class StatusLine {
 
 function stateOf(status, playback) {
   if (status.error) return "failed";
+  if (status.note) return "preparing";
   if (status.running) return playback ? "playing" : "running";
   return status.finished ? "finished" : "paused";
 }

@@ -12,7 +12,7 @@ export class Transport {
     this.connection = connection;
     this.parameters = parameters;
     this.running = false;
-    this.times = [];
+    this.begin = this.end = 0; // s, of a recording
     this.dragging = false;
     this.speed = byId("speed");
     this.speed.append(...SPEEDS.map((s) => make("option", { value: s, textContent: speedText(s) })));
@@ -29,7 +29,8 @@ export class Transport {
 
   hello({ mode, times, frames, can }) {
     this.playback = mode === "playback";
-    this.times = times ?? [];
+    this.begin = times?.[0] ?? 0;
+    this.end = times?.at(-1) ?? 0;
     byId("timeline").hidden = !this.playback;
     byId("loop-label").hidden = !this.playback;
     byId("reset").hidden = this.playback;
@@ -37,8 +38,12 @@ export class Transport {
     this.can = new Set(can ?? []);
   }
 
-  status({ running, speed, loop, steering }) {
+  status({ running, speed, loop, steering, frames, duration }) {
     this.running = running;
+    if (this.playback && frames > 0) { // one that is still being written grows
+      this.seek.max = frames - 1;
+      this.end = this.begin + duration;
+    }
     byId("play").dataset.running = running;
     byId("play").setAttribute("aria-pressed", running);
     byId("loop").checked = loop === true;
@@ -51,8 +56,7 @@ export class Transport {
   frame({ frame, time }) {
     if (!this.playback) return;
     if (!this.dragging) this.seek.value = frame;
-    const end = this.times.at(-1) ?? time;
-    byId("seek-text").textContent = `${clock(time)} / ${clock(end)}`;
+    byId("seek-text").textContent = `${clock(time)} / ${clock(this.end)}`;
     this.seek.setAttribute("aria-valuetext", clock(time));
   }
 
