@@ -4,8 +4,8 @@
     /World/bodies/<name>      Mesh, with time samples of its place where it moves
     /World/materials/<name>   UsdPreviewSurface in the colour that the page shows
 
-Metres, z up, one time code a frame.  A PointInstancer is what USD means for this; Blender plays
-one from 4.4 on, but 4.2 shows its first frame only.  Points move in all of them and carry force,
+Metres, z up, one time code a frame.  A PointInstancer is what USD means for this; Blender 4.5
+and 5.0 play one, but 4.2 shows its first frame only.  Points move in all of them and carry force,
 overlap and birth along as attributes for shading; their spheres are drawn, not meshed.
 """
 
