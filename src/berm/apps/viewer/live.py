@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any, Protocol
 
 import numpy as np
@@ -57,8 +58,13 @@ class Live(BaseSession):
 
     mode = "live"
 
-    def __init__(self, program: Program, note_change: Note | None = None) -> None:
-        super().__init__()
+    def __init__(
+        self,
+        program: Program,
+        note_change: Note | None = None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        super().__init__(clock)
         self.program, self.note_change = program, note_change
         self.can = COMMANDS
         self.params = program.params  # in effect

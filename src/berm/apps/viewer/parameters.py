@@ -29,11 +29,6 @@ def describe(scene: Scene[Any], params: SceneParams) -> list[dict[str, Any]]:
     return [_one(name, schema[name], effect[name], live, params.SLIDERS) for name in names]
 
 
-def values(params: SceneParams) -> dict[str, Any]:
-    """Return the values that are in effect."""
-    return params.in_effect()
-
-
 def changed(scene: Scene[Any], params: SceneParams, given: Mapping[str, Any]) -> SceneParams:
     """Return the parameters with some of them changed; a wrong one is named with its bounds."""
     schema = type(params).model_json_schema()["properties"]
@@ -41,7 +36,7 @@ def changed(scene: Scene[Any], params: SceneParams, given: Mapping[str, Any]) ->
         if name not in schema:
             raise InputError(f"scene {scene.name}: unknown parameter", name, ", ".join(schema))
     try:
-        return type(params).model_validate({**params.model_dump(), **given})
+        made = type(params).model_validate({**params.model_dump(), **given})
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0]) if first["loc"] else ""
@@ -50,6 +45,8 @@ def changed(scene: Scene[Any], params: SceneParams, given: Mapping[str, Any]) ->
         raise InputError(
             f"scene {scene.name}: {name}", first["input"], allowed(schema[name])
         ) from None
+    made.in_effect()  # raises what material and solver do not take
+    return made
 
 
 def _one(

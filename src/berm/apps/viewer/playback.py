@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -27,8 +29,8 @@ class Playback(BaseSession):
     anyone = True
     can = COMMANDS
 
-    def __init__(self, recording: Recording) -> None:
-        super().__init__()
+    def __init__(self, recording: Recording, clock: Callable[[], float] = monotonic) -> None:
+        super().__init__(clock)
         if not len(recording):
             raise InputError("recording without frames", str(recording.path), "at least one frame")
         self.recording = recording

@@ -11,6 +11,9 @@ from collections.abc import Mapping
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
+from berm.core.errors import InputError
+
+TOKEN = re.compile(r"[A-Za-z0-9_-]+")
 NAME = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 INLINE = re.compile(rb"<script\b(?![^>]*\bsrc=)[^>]*>(.*?)</script>", re.S | re.I)
 
@@ -35,6 +38,8 @@ class Guard:
     def __init__(self, host: str, port: int, token: str | None = None) -> None:
         self.host, self.port = host, port
         self.local = is_loopback(host)
+        if token is not None and not TOKEN.fullmatch(token):
+            raise InputError("token", token, "letters, digits, - and _")
         self.token = None if self.local and token is None else token or secrets.token_urlsafe(24)
         self.cookie = f"berm-{port}"
 

@@ -55,10 +55,10 @@ class BaseSession(ABC):
     anyone: bool = False
     can: frozenset[str] = frozenset()
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.plots = PlotRows()
-        self.hub = Hub(self)
-        self.pace = Pace()
+        self.hub = Hub(self, clock)
+        self.pace = Pace(clock)
         self.running = True
         self.steps_left = 0  # while held: so many turns, then hold again
         self.note = self.error = ""
