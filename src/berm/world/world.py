@@ -88,6 +88,8 @@ class World(Shown):
         if where.ndim != 2 or where.shape[1] != 3:
             raise InputError("grains: position", np.shape(position), "shape (k, 3)")
         k = len(where)
+        if k == 0:
+            return np.zeros(0, np.int64)
         radii = np.broadcast_to(np.asarray(radius, float), (k,))
         speed = np.broadcast_to(np.asarray(velocity, float), (k, 3))
         for name, values in (("position", where), ("velocity", speed), ("radius", radii)):
@@ -101,7 +103,7 @@ class World(Shown):
             raise InputError(
                 f"grains: radius of grain {bad[0]}", float(radii[bad[0]]), "above 0, m"
             )
-        if k and float(np.abs(where).max()) > 1e6 * float(radii.min()):
+        if float(np.abs(where).max()) > 1e6 * float(radii.min()):
             largest = where.flat[int(np.abs(where).argmax())]
             if self.precision == "float32":
                 raise InputError(
