@@ -11,6 +11,7 @@ import pytest
 
 import berm
 from berm.core.errors import BermError
+from berm.exports import usd
 from berm.io.recording import Recording
 from tests.unit import export_sample
 
@@ -30,10 +31,15 @@ def open_stage(path: Path) -> Any:
     return Usd.Stage.Open(str(path))
 
 
-@pytest.fixture(scope="module")
-def stage(recording: Recording, tmp_path_factory: pytest.TempPathFactory) -> Any:
+@pytest.fixture(scope="module", params=["at once", "saved on the way"])
+def stage(
+    recording: Recording, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Any:
     folder = tmp_path_factory.mktemp("stage")
-    return open_stage(berm.export(recording, folder / "out.usdc")[0])
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "saved on the way":
+            patch.setattr(usd, "HELD", 50)
+        return open_stage(berm.export(recording, folder / "out.usdc")[0])
 
 
 def code_of(frame: int) -> float:

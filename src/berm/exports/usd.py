@@ -32,6 +32,7 @@ from berm.render.shapes import Triangles, triangles
 Array = NDArray[Any]
 GRAINS = ("instancer", "points")
 ROUGHNESS = 0.85  # of a surface of soil
+HELD = 1_000_000  # grains over all frames that are held in memory before they are saved
 ROUND = 24  # edges around a grain
 WHOLE = 1e-4  # a time code this near to a whole number is meant to be it
 
@@ -75,9 +76,14 @@ class Usd:
         _write_bodies(stage, selection, codes, materials)
         kind = _Instancer if self.grains == "instancer" else _Points
         grains = kind(stage, selection, materials)
+        layer, rows = stage.GetRootLayer(), 0
         for code, frame in zip(codes, selection, strict=True):
             grains.add(code, frame)
-        stage.GetRootLayer().Save()
+            rows += len(frame)
+            if rows > HELD and paths[0].suffix != ".usda":  # text is written anew by each save
+                layer.Save()
+                rows = 0
+        layer.Save()
 
 
 def _time_codes(selection: Selection) -> list[float]:
