@@ -63,3 +63,8 @@ export function roundUp(value) {
 export function label(name) {
   return name.replaceAll("_", " ");
 }
+
+/** A unit as it is printed: "kg/m^3" becomes "kg/m³", "degrees/s" becomes "°/s". */
+export function unitLabel(unit) {
+  return unit.replace("^2", "²").replace("^3", "³").replace("degrees", "°");
+}

@@ -1,7 +1,7 @@
 // The panel: every parameter of the scene, what is drawn, and the look.
 
 import { GUI } from "lil-gui";
-import { label } from "./format.js";
+import { label, unitLabel } from "./format.js";
 import { SliderController } from "./slider.js";
 
 const OFTEN = 50; // ms between two messages of a slider that is dragged
@@ -61,7 +61,7 @@ export class Panel {
 
   addParameter(folder, parameter) {
     const controller = controllerOf(folder, this.values, parameter);
-    const unit = parameter.unit ? `, ${parameter.unit}` : "";
+    const unit = parameter.unit ? `, ${unitLabel(parameter.unit)}` : "";
     controller.name(`${label(parameter.name)}${unit}`);
     controller.domElement.title = `${parameter.description}${bounds(parameter)}`;
     controller.domElement.dataset.parameter = parameter.name;
