@@ -356,3 +356,16 @@ def test_the_gallery_shows_each_scene_and_keeps_the_others(tmp_path: Path) -> No
     assert text.count("Checked: ") == 2
     wrong = command("gallery", "-o", page, "--only", "moon")
     assert wrong.returncode == 2 and "unknown scene: got 'moon'" in wrong.stderr
+
+
+@pytest.mark.usefixtures("graphics")
+def test_the_page_about_it_runs(tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "docs" / "rendering.md"
+    code = page.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=300,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "now.png").exists()
+    assert len(frames_of(tmp_path / "fall.mp4")[1]) == 30
