@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.unit.test_viewer_protocol import GOOD, kinds
-from tests.unit.viewer_tools import client, live_pile, noting_hub, stage_and_moment, take, turn
 
 from berm.apps.viewer import protocol
 from berm.apps.viewer.hub import Hub
@@ -19,6 +17,8 @@ from berm.apps.viewer.live import Live
 from berm.apps.viewer.security import Guard
 from berm.apps.viewer.server import Server
 from berm.core.errors import InputError
+from tests.unit.test_viewer_protocol import GOOD, kinds
+from tests.unit.viewer_tools import client, live_pile, noting_hub, stage_and_moment, take, turn
 
 pytest.importorskip("uvicorn")
 websockets = pytest.importorskip("websockets")
@@ -57,13 +57,12 @@ VALUES = NUMBERS | st.booleans() | st.none() | st.sampled_from(["clay", "p2", ""
 def test_reading_gives_a_message_or_a_reason(text: str | bytes) -> None:
     try:
         message = protocol.read_message(text)
-    except InputError as error:
-        assert str(error)
-    else:
-        again = protocol.read_message(message.model_dump_json())
-        assert again == message
-        for number in numbers_in(message.model_dump()):
-            assert np.isfinite(number)
+    except InputError:
+        return
+    again = protocol.read_message(message.model_dump_json())
+    assert again == message
+    for number in numbers_in(message.model_dump()):
+        assert np.isfinite(number)
 
 
 def numbers_in(value: Any) -> Iterator[float]:

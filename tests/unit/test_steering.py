@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.unit.test_checkpoint import same
 
 from berm.core.errors import InputError
 from berm.core.inputs import DEAD, Inputs
@@ -18,6 +17,7 @@ from berm.io import checkpoint
 from berm.scenes.base import make_params, scene
 from berm.scenes.blade import wishes
 from berm.world.world import World
+from tests.unit.test_checkpoint import same
 
 SMALL = {"length": 1.0, "width": 0.6, "depth": 0.06, "blade": 0.3, "push": 0.3, "radius": 0.025}
 

@@ -8,12 +8,12 @@ import json
 
 import numpy as np
 import pytest
-from tests.unit.viewer_tools import stage_and_moment
 
 from berm.apps.viewer.frames import MomentFrames, pack, positions, stage_json, unpack
 from berm.core.errors import InputError
 from berm.render import colours
 from berm.render.stage import Moment
+from tests.unit.viewer_tools import stage_and_moment
 
 
 def moment(n: int = 500, seed: int = 3) -> Moment:

@@ -8,6 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+from berm.apps.viewer import protocol
+from berm.apps.viewer.frames import positions
+from berm.apps.viewer.hub import MOST_WAITING, Hub, Viewer
+from berm.render.stage import Moment
 from tests.unit.test_viewer_protocol import BAD, GOOD
 from tests.unit.viewer_tools import (
     Clock,
@@ -17,11 +22,6 @@ from tests.unit.viewer_tools import (
     stage_and_moment,
     take,
 )
-
-from berm.apps.viewer import protocol
-from berm.apps.viewer.frames import positions
-from berm.apps.viewer.hub import MOST_WAITING, Hub, Viewer
-from berm.render.stage import Moment
 
 
 def tell(hub: Hub, viewer: Viewer, **message: Any) -> None:

@@ -6,6 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+from berm.apps.viewer import parameters
+from berm.apps.viewer.live import Live, Program
+from berm.apps.viewer.session import Pace
+from berm.core.errors import InputError, SimulationError
+from berm.scenes import SCENES
+from berm.scenes.base import make_params, scene
 from tests.unit.viewer_tools import (
     Clock,
     frames_of,
@@ -16,13 +23,6 @@ from tests.unit.viewer_tools import (
     take,
     turn,
 )
-
-from berm.apps.viewer import parameters
-from berm.apps.viewer.live import Live, Program
-from berm.apps.viewer.session import Pace
-from berm.core.errors import InputError, SimulationError
-from berm.scenes import SCENES
-from berm.scenes.base import make_params, scene
 
 
 def errors(found: list[Any]) -> list[str]:

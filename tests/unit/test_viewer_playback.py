@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.unit.viewer_tools import Clock, frames_of, of_type, some_world, take
 
 from berm.apps.viewer.frames import positions
 from berm.apps.viewer.playback import Playback
 from berm.core.errors import InputError
 from berm.io.recording import Recorder, Recording
+from tests.unit.viewer_tools import Clock, frames_of, of_type, some_world, take
 
 FRAMES = 13
 
 
-@pytest.fixture()
+@pytest.fixture
 def path(tmp_path: Path) -> Path:
     world = some_world()
     world.run(0.4, recorders=[Recorder(tmp_path / "r.h5", every=1 / 30, scene="test")])

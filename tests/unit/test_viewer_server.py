@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.unit.viewer_tools import client, noting_hub, stage_and_moment
 
 from berm.apps.viewer import protocol, server
 from berm.apps.viewer.frames import positions
@@ -20,6 +19,7 @@ from berm.apps.viewer.security import Guard, is_loopback
 from berm.apps.viewer.server import Server
 from berm.core.errors import InputError
 from berm.scenes.base import make_params, scene
+from tests.unit.viewer_tools import Client, client, noting_hub, stage_and_moment
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
@@ -238,8 +238,7 @@ def test_a_huge_message_closes_the_socket(shown: tuple[Server, Hub]) -> None:
         page.until("frame")
         page.socket.send("x" * (server.LARGEST + 1))
         with pytest.raises(websockets.exceptions.ConnectionClosed) as closed:
-            for _ in range(100):
-                page.receive()
+            flood(page, 0)
         assert closed.value.rcvd is None or closed.value.rcvd.code == 1009
     assert still_serves(shown[0])
 
@@ -248,12 +247,17 @@ def test_a_flood_is_told_and_closed(shown: tuple[Server, Hub]) -> None:
     with client(shown[0].address) as page:
         page.until("frame")
         with pytest.raises(websockets.exceptions.ConnectionClosed) as closed:
-            for _ in range(20 * protocol.RATE):
-                page.send(type="ack", seq=0)
-            for _ in range(20 * protocol.RATE):
-                page.receive()
+            flood(page, 20 * protocol.RATE)
         assert closed.value.rcvd is None or closed.value.rcvd.code == 1008
     assert still_serves(shown[0])
+
+
+def flood(page: Client, messages: int) -> None:
+    """Send many messages, and read until the server has had enough."""
+    for _ in range(messages):
+        page.send(type="ack", seq=0)
+    for _ in range(20 * protocol.RATE):
+        page.receive()
 
 
 def still_serves(running: Server) -> bool:
@@ -290,7 +294,7 @@ def test_too_many_viewers_are_sent_away(
 # ---------------------------------------------------------------------- a simulation behind it
 
 
-@pytest.fixture()
+@pytest.fixture
 def running() -> Iterator[tuple[Server, Live]]:
     one = scene("pile")
     params = make_params(one, {"grains": 80, "rate": 400.0})

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 LOOK = 0.2  # s between two looks at whether to end
 AWAY = 4.0  # s: a page that is loaded again comes back within
+COMING = 10.0  # s: a browser that was just started shows its page within
 
 
 class Audience:
@@ -78,11 +79,8 @@ class Audience:
         """Go on showing the last moment while somebody looks, or until Ctrl-C."""
         live, alone = self.live, 0.0
         live.can = frozenset()  # what was recorded is past
-        if live.hub.viewers:
-            say("the page stays while somebody looks at it; Ctrl-C ends")
-        else:
-            alone = AWAY
-        while not stop() and alone < AWAY:
+        say("the page stays while somebody looks at it; Ctrl-C ends")
+        while not stop() and alone < (AWAY if live.hub.visitors else COMING):
             if live.hub.lacks_fields:
                 live.show()
             live.tell_if_due()

@@ -6,7 +6,6 @@ and `answer`, with which the session's thread hands things over. No method waits
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections import deque
 from collections.abc import Callable
@@ -103,7 +102,7 @@ class Hub:
         self.viewers: dict[int, Viewer] = {}
         self.steerer: int | None = None
         self.post: Callable[[Callable[[], None]], None] = lambda call: call()
-        self._ids = itertools.count(1)
+        self.visitors = 0  # that ever came
         self._shown: Shown | None = None
         self._status: dict[str, Any] = {}
         self._seq = 0
@@ -159,7 +158,8 @@ class Hub:
 
     def join(self, wake: Callable[[], None] = lambda: None) -> Viewer:
         """Add a viewer; the first one steers."""
-        viewer = Viewer(next(self._ids), Rate(self.clock()), wake)
+        self.visitors += 1
+        viewer = Viewer(self.visitors, Rate(self.clock()), wake)
         self.viewers[viewer.id] = viewer
         if self.steerer is None:
             self.steerer = viewer.id
