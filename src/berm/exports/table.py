@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,7 @@ class Csv:
         """Write both files in one pass over the frames."""
         names = [_quoted(name) for name in selection.material_names]
         with ExitStack() as stack:
-            files = [stack.enter_context(path.open("w", encoding="utf-8")) for path in paths]
+            files = [stack.enter_context(_open(path)) for path in paths]
             files[0].write(",".join(_grain_header(selection.fields)) + "\n")
             if len(files) > 1:
                 files[1].write(",".join(_body_header()) + "\n")
@@ -53,6 +53,10 @@ class Csv:
                 files[0].writelines(_grain_rows(number, frame, selection.fields, names))
                 if len(files) > 1:
                     files[1].writelines(_body_rows(number, frame, selection, names))
+
+
+def _open(path: Path) -> IO[str]:
+    return path.open("w", encoding="utf-8", newline="")  # names keep their line ends
 
 
 def _grain_header(fields: Sequence[str]) -> list[str]:
