@@ -58,6 +58,17 @@ def test_what_a_body_is_drawn_as() -> None:
         stage.body("wall")
 
 
+def test_walls_without_end_are_drawn_a_little_above_the_grains() -> None:
+    world = berm.World()
+    tall = berm.Box((2.0, 1.0, 8.0), inside=True, open_top=True)
+    world.add_body(tall, name="bed", position=(0, 0, 4.0))
+    world.add_grains([[0, 0, 0.1], [0.9, 0.4, 0.5]], 0.1)
+    mesh = stage_of(world).meshes[0]
+    top, bottom = mesh.vertices[:, 2].max() + 4.0, mesh.vertices[:, 2].min() + 4.0
+    assert bottom == pytest.approx(0.0)
+    assert 0.6 < top < 0.8
+
+
 def test_moments_are_copies() -> None:
     world = small_world()
     before = moment_of(world)

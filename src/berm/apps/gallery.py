@@ -36,8 +36,9 @@ class Shot:
 
 # a scene that is not here is shown with its own defaults
 SHOTS = {
-    "pile": Shot({"grains": 4000, "rate": 1000}, clip=True),
+    "pile": Shot({"grains": 3000, "rate": 600, "spout": 0.18}, clip=True),
     "bulldozer": Shot({}, 0.85, camera="view:-62,28", clip=True),
+    "blade": Shot({}, 0.7, camera="view:-62,28"),
     "drum": Shot({}, 0.9, colour="speed", camera="view:-80,8", clip=True),
     "hourglass": Shot({}, 0.5, look="light", camera="view:-90,8"),
     "collapse": Shot({}, 0.34, colour="speed", clip=True),

@@ -218,7 +218,8 @@ _MATERIALS = {
 def material_colour(name: str, index: int = 0) -> tuple[int, int, int]:
     """Return the colour (sRGB bytes) of a material; one without a known name gets one by index."""
     known = _MATERIALS.get(name)
-    lab = oklch(*known) if known else oklch(0.68, 0.09, (50.0 + 137.5 * index) % 360.0)
+    # the first is sand-like, the others go round by the golden angle
+    lab = oklch(*(known or (0.70, 0.09 if index else 0.05, (75.0 + 137.5 * index) % 360.0)))
     red, green, blue = _bytes(encode(to_linear(_into_gamut(lab[None])))[0]).tolist()
     return red, green, blue
 

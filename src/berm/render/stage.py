@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ Array = NDArray[Any]
 
 PATCH = 12.0  # half-width of the ground, in sizes of what stands on it
 SLAB = 1.0  # half-width of a tilted plane, the same
+RIM = 0.03  # what is drawn of the walls of an open box above the grains, the same
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,10 @@ def _stage(
         # a plane that turns is drawn around its own origin
         middle = local[:2] if not part.driven else np.zeros(2)
         width = (PATCH if ground else SLAB) * size
-        meshes.append(triangles(part.shape, width, middle))
+        mesh = triangles(part.shape, width, middle)
+        if isinstance(part.shape, core_shapes.Box) and part.shape.open_top:
+            mesh = _lowered(mesh, part, box[1], RIM * size)
+        meshes.append(mesh)
         glass = part.material in smooth and not plane
         kind = type(part.shape).__name__.lower()
         bodies.append(StageBody(k, part.name, part.material, kind, k, ground, glass))
@@ -193,6 +197,16 @@ def _stage(
         tuple(bodies), tuple(meshes), shown, np.asarray(gravity, float), box,
         _bounds.view_of(box), float(dt), scene, zlib.crc32(known.encode()),
     )  # fmt: skip
+
+
+def _lowered(mesh: Triangles, part: _Part, top: Array, room: float) -> Triangles:
+    """Return an open box whose walls, which go up without end, are drawn no higher than needed."""
+    level = float((part.rotation.T @ (top - part.position))[2]) + room
+    if part.rotation[2, 2] < 0.999 or level <= float(mesh.vertices[:, 2].min()) + room:
+        return mesh
+    vertices = mesh.vertices.copy()
+    vertices[:, 2] = np.minimum(vertices[:, 2], np.float32(level))
+    return replace(mesh, vertices=vertices)
 
 
 def _up(gravity: Array) -> Array:
