@@ -38,13 +38,13 @@ class Frame:
     time: float  # s
     step: int
     position: np.ndarray  # (n, 3) float32, m
-    velocity: np.ndarray | None  # (n, 3) float32, m/s; None if it was not recorded
+    velocity: np.ndarray | None  # (n, 3) float32, m/s; None, like others, if not recorded
     radius: np.ndarray  # (n,) float32, m
     tag: np.ndarray  # (n,) int64
     material: np.ndarray  # (n,) int32, index into Recording.materials
     born: np.ndarray  # (n,) float32, s: when the grain came into the world
-    overlap: np.ndarray | None = None  # (n,) float32, m: deepest contact; None if not recorded
-    force: np.ndarray | None = None  # (n,) float32, N: see the solver; None if not recorded
+    overlap: np.ndarray | None = None  # (n,) float32, m, the largest at each grain
+    force: np.ndarray | None = None  # (n,) float32, N, sum of its contact forces' sizes
     bodies: dict[str, BodyFrame] = field(default_factory=dict)
 
     def __len__(self) -> int:
