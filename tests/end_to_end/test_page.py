@@ -343,3 +343,22 @@ def test_draws_the_same_on_a_graphics_card(serve: Serve, new_tab: NewTab) -> Non
     tab.shot("fine")
     # lines of the grid that are a pixel wide have other means when pixels are smaller
     assert mean < 2 * MEAN and worst < WORST, f"mean {mean:.2f}, worst block {worst:.1f}"
+
+
+def test_tells_when_the_graphics_go_and_draws_when_they_come_back(
+    serve: Serve, new_tab: NewTab
+) -> None:
+    tab = new_tab()
+    tab.forgiven = "Context Lost|CONTEXT_LOST|context lost|Context Restored"
+    tab.open(serve(Still(heap())).address)
+    before = np.asarray(tab.picture(), int)
+    tab.run("""() => {
+      window.loser = berm.view.renderer.getContext().getExtension("WEBGL_lose_context");
+      window.loser.loseContext();
+    }""")
+    tab.until("!document.getElementById('banner').hidden", "banner")
+    assert tab.text("banner-title") == "No picture"
+    tab.run("window.loser.restoreContext()")
+    tab.until("document.getElementById('banner').hidden", "no banner")
+    tab.until("berm.view.pending === null", "picture")
+    assert np.abs(np.asarray(tab.picture(), int) - before).mean() < 1.0

@@ -296,6 +296,14 @@ def test_survives_what_makes_no_sense(serve: Serve, new_tab: NewTab) -> None:
         assert tab.text("banner-title") == "Not understood"
         tab.page.locator("#banner-close").click()
     pipes[-1].send(json.dumps({"type": "a message of the future", "values": [1]}))
+    tab.forgiven = "TypeError"  # what follows is written to the console, for whoever repairs it
+    hollow = [{"type": name} for name in ("hello", "stage", "plots", "picked", "parameters")]
+    for message in hollow:
+        pipes[-1].send(json.dumps(message))
+        tab.until("!document.getElementById('banner').hidden", "complaint")
+        assert tab.text("banner-text").startswith(message["type"])
+        tab.page.locator("#banner-close").click()
+    pipes[-1].send(good)  # a frame without radii, of no stage
     for frame in frames:
         count = len(pipes)
         pipes[-1].send(frame)  # cannot be acknowledged: the page connects anew

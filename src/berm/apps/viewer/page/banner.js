@@ -19,7 +19,11 @@ export class Banner {
   set(kind, message) {
     this.messages.set(kind, message);
     clearTimeout(this.timers.get(kind));
-    if (kind === "refused") this.timers.set(kind, setTimeout(() => this.clear(kind), 1000 * PASSING));
+    if (kind === "refused")
+      this.timers.set(
+        kind,
+        setTimeout(() => this.clear(kind), 1000 * PASSING),
+      );
     this.show();
   }
 

@@ -41,15 +41,27 @@ export class Bodies {
 
   add(body, mesh, material) {
     const geometry = new THREE.BufferGeometry();
-    geometry.setAttribute("position", new THREE.BufferAttribute(fromBase64(mesh.vertices, Float32Array), 3));
-    geometry.setAttribute("normal", new THREE.BufferAttribute(fromBase64(mesh.normals, Float32Array), 3));
+    geometry.setAttribute(
+      "position",
+      new THREE.BufferAttribute(fromBase64(mesh.vertices, Float32Array), 3),
+    );
+    geometry.setAttribute(
+      "normal",
+      new THREE.BufferAttribute(fromBase64(mesh.normals, Float32Array), 3),
+    );
     geometry.setIndex(new THREE.BufferAttribute(fromBase64(mesh.faces, Uint32Array), 1));
     const side = mesh.two_sided ? THREE.DoubleSide : THREE.FrontSide;
     const pose = new THREE.Matrix4();
     const parts = [new THREE.Mesh(geometry, this.materialOf(body, material, side))];
     this.group.add(parts[0]);
-    if (!body.glass && mesh.two_sided) { // what one looks into or through lets the light in as well
-      parts.push(new THREE.Mesh(geometry, this.shading.material("body_shadow", {}, { side, colorWrite: false })));
+    if (!body.glass && mesh.two_sided) {
+      // what one looks into or through lets the light in as well
+      parts.push(
+        new THREE.Mesh(
+          geometry,
+          this.shading.material("body_shadow", {}, { side, colorWrite: false }),
+        ),
+      );
       this.shadow.add(parts[1]);
     }
     for (const part of parts) {
@@ -63,7 +75,12 @@ export class Bodies {
   materialOf(body, material, side) {
     if (body.ground) return this.shading.material("ground", this.ground, { side });
     const uniforms = {
-      bodyColour: { value: new THREE.Color().setStyle(material?.colour ?? "#999999", THREE.LinearSRGBColorSpace) },
+      bodyColour: {
+        value: new THREE.Color().setStyle(
+          material?.colour ?? "#999999",
+          THREE.LinearSRGBColorSpace,
+        ),
+      },
       glass: { value: body.glass ? 1 : 0 },
     };
     const seeThrough = { transparent: true, depthWrite: false };
@@ -78,7 +95,22 @@ export class Bodies {
       if (!body) continue;
       there.add(id);
       body.pose.set(
-        r[0], r[1], r[2], position[0], r[3], r[4], r[5], position[1], r[6], r[7], r[8], position[2], 0, 0, 0, 1,
+        r[0],
+        r[1],
+        r[2],
+        position[0],
+        r[3],
+        r[4],
+        r[5],
+        position[1],
+        r[6],
+        r[7],
+        r[8],
+        position[2],
+        0,
+        0,
+        0,
+        1,
       );
       for (const part of body.parts) {
         part.matrix.copy(body.pose);

@@ -70,7 +70,9 @@ export class Connection extends EventTarget {
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
       // its number is not known, so it cannot be acknowledged: begin anew
-      this.emit("trouble", { message: `the server sent a frame that cannot be read: ${error.message}` });
+      this.emit("trouble", {
+        message: `the server sent a frame that cannot be read: ${error.message}`,
+      });
       socket.close();
     }
   }

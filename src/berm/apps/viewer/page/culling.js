@@ -38,12 +38,19 @@ export class Culling {
   reserve(n) {
     if (n <= this.room) return;
     this.room = Math.ceil(1.3 * n);
-    for (const name of ["x", "y", "depth", "radius", "pixels"]) this[name] = new Float32Array(this.room);
+    for (const name of ["x", "y", "depth", "radius", "pixels"])
+      this[name] = new Float32Array(this.room);
     this.seen = new Uint32Array(this.room);
   }
 
   /** Place (pixels), depth and radius (m), and radius in pixels of every grain. */
-  project({ n, origin, scale, radius_min: small, radius_scale: more }, arrays, camera, width, height) {
+  project(
+    { n, origin, scale, radius_min: small, radius_scale: more },
+    arrays,
+    camera,
+    width,
+    height,
+  ) {
     const m = camera.matrixWorldInverse.elements;
     const focal = 0.5 * height * camera.projectionMatrix.elements[5];
     const { position, radius: sizes } = arrays;
@@ -64,7 +71,8 @@ export class Culling {
   cellSize(n) {
     let sum = 0;
     let count = 0;
-    for (let k = 0; k < n; k += 7) { // a sample
+    for (let k = 0; k < n; k += 7) {
+      // a sample
       if (this.depth[k] <= 2 * this.radius[k]) continue;
       sum += this.pixels[k];
       count += 1;

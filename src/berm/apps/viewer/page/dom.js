@@ -25,6 +25,8 @@ export function download(name, blob) {
 
 /** Whether what is typed goes to a field rather than to the scene. */
 export function isTyping(target) {
-  return target instanceof HTMLElement &&
-    (target.isContentEditable || ["INPUT", "SELECT", "TEXTAREA"].includes(target.tagName));
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || ["INPUT", "SELECT", "TEXTAREA"].includes(target.tagName))
+  );
 }

@@ -31,8 +31,13 @@ export function decodeFrame(buffer) {
     if (!Kind) throw new FrameError(`array ${name} is of kind ${kind}`);
     const count = rows(header, name) * columns;
     const from = start + offset;
-    const inside = Number.isInteger(count) && Number.isInteger(from) && count >= 0 && offset >= 0 &&
-      from % Kind.BYTES_PER_ELEMENT === 0 && from + count * Kind.BYTES_PER_ELEMENT <= buffer.byteLength;
+    const inside =
+      Number.isInteger(count) &&
+      Number.isInteger(from) &&
+      count >= 0 &&
+      offset >= 0 &&
+      from % Kind.BYTES_PER_ELEMENT === 0 &&
+      from + count * Kind.BYTES_PER_ELEMENT <= buffer.byteLength;
     if (!inside) throw new FrameError(`array ${name} does not fit into its frame`);
     arrays[name] = new Kind(buffer, from, count);
   }
@@ -46,8 +51,12 @@ function readHeader(bytes) {
   } catch {
     throw new FrameError("a frame's header is not JSON");
   }
-  const good = header !== null && typeof header === "object" && Array.isArray(header.arrays) &&
-    typeof header.stream === "string" && Number.isInteger(header.seq);
+  const good =
+    header !== null &&
+    typeof header === "object" &&
+    Array.isArray(header.arrays) &&
+    typeof header.stream === "string" &&
+    Number.isInteger(header.seq);
   if (!good) throw new FrameError("a frame's header has no stream, seq or arrays");
   return header;
 }

@@ -70,7 +70,10 @@ export class Grains {
     put(geometry, "scatter", arrays.scatter, 1, n, { normalized: true });
     const own = arrays.value !== undefined;
     // by id: the scatter of the tags is the value
-    put(geometry, "value", own ? arrays.value : arrays.scatter, 1, n, { normalized: !own, half: own });
+    put(geometry, "value", own ? arrays.value : arrays.scatter, 1, n, {
+      normalized: !own,
+      half: own,
+    });
   }
 
   /** Colour by what the frame carries; `range` (in its unit) is set by the legend. */
@@ -118,12 +121,19 @@ function quads() {
 /** Put an array into the attribute `name`; the buffer is made anew when it is too small. */
 function put(geometry, name, array, columns, n, { normalized = false, half = false } = {}) {
   let attribute = geometry.getAttribute(name);
-  const fits = attribute && attribute.array.constructor === array.constructor &&
-    attribute.array.length >= columns * n && attribute.normalized === normalized &&
+  const fits =
+    attribute &&
+    attribute.array.constructor === array.constructor &&
+    attribute.array.length >= columns * n &&
+    attribute.normalized === normalized &&
     (attribute.isFloat16BufferAttribute === true) === half;
   if (!fits) {
     const room = columns * Math.max(64, Math.ceil(SPARE * n));
-    attribute = new THREE.InstancedBufferAttribute(new array.constructor(room), columns, normalized);
+    attribute = new THREE.InstancedBufferAttribute(
+      new array.constructor(room),
+      columns,
+      normalized,
+    );
     attribute.setUsage(THREE.DynamicDrawUsage);
     if (half) attribute.isFloat16BufferAttribute = true;
     geometry.dispose(); // gives back all its buffers; those still used come back by themselves
@@ -139,7 +149,8 @@ function put(geometry, name, array, columns, n, { normalized = false, half = fal
 function choose(array, columns, seen, count) {
   const chosen = new array.constructor(columns * count);
   for (let k = 0, at = 0; k < count; k += 1) {
-    for (let c = 0, from = columns * seen[k]; c < columns; c += 1, at += 1) chosen[at] = array[from + c];
+    for (let c = 0, from = columns * seen[k]; c < columns; c += 1, at += 1)
+      chosen[at] = array[from + c];
   }
   return chosen;
 }

@@ -5,7 +5,14 @@ import { isTyping } from "./dom.js";
 const OFTEN = 33; // ms between two messages of a stick that moves
 const FINE = 100; // steps of an axis: noise below does not count
 const OF_THE_BROWSER = new Set(["Tab", "Enter", "Escape"]); // they move the focus, press and close
-const SIGNS = { "↑": "ArrowUp", "↓": "ArrowDown", "←": "ArrowLeft", "→": "ArrowRight", ".": "Period", ",": "Comma" };
+const SIGNS = {
+  "↑": "ArrowUp",
+  "↓": "ArrowDown",
+  "←": "ArrowLeft",
+  "→": "ArrowRight",
+  ".": "Period",
+  ",": "Comma",
+};
 
 /** Sends {down, axes, buttons}; `shortcuts` maps codes of keys to what the page does. */
 export class Input {
@@ -82,12 +89,18 @@ function gamepad() {
   const [pad] = pads();
   if (!pad || document.hidden) return { axes: [], buttons: [] };
   const coarse = (value) => Math.round(value * FINE) / FINE;
-  return { axes: pad.axes.slice(0, 16).map(coarse), buttons: pad.buttons.slice(0, 32).map(({ value }) => coarse(value)) };
+  return {
+    axes: pad.axes.slice(0, 16).map(coarse),
+    buttons: pad.buttons.slice(0, 32).map(({ value }) => coarse(value)),
+  };
 }
 
 /** The parts of what a scene calls a key: "W or ↑" is ["W", "↑"]. */
 export function keyNames(text) {
-  return text.split(/ or |\s*\/\s*/).map((part) => part.trim()).filter(Boolean);
+  return text
+    .split(/ or |\s*\/\s*/)
+    .map((part) => part.trim())
+    .filter(Boolean);
 }
 
 /** The codes of these parts; what is no key ("left stick") has none. */
@@ -106,5 +119,11 @@ function codeOf(name) {
 /** A code as it stands on the keyboard: "KeyW" is W, "ArrowUp" is ↑. */
 export function keyName(code) {
   const sign = Object.entries(SIGNS).find(([, known]) => known === code)?.[0];
-  return sign ?? code.replace(/^(Key|Digit)/, "").replace("Backspace", "⌫").replace("Space", "space");
+  return (
+    sign ??
+    code
+      .replace(/^(Key|Digit)/, "")
+      .replace("Backspace", "⌫")
+      .replace("Space", "space")
+  );
 }

@@ -47,12 +47,17 @@ export class Legend {
 
   show(mode, materialsSeen) {
     const seen = [...materialsSeen].sort((a, b) => a - b);
-    const now = JSON.stringify([mode?.name, mode?.name === "id" ? 0 : this.range, mode?.ramp ? 0 : seen]);
+    const now = JSON.stringify([
+      mode?.name,
+      mode?.name === "id" ? 0 : this.range,
+      mode?.ramp ? 0 : seen,
+    ]);
     if (now === this.drawn) return;
     this.drawn = now;
     this.element.dataset.kind = mode?.ramp && mode.name !== "id" ? "ramp" : "words";
     if (!mode?.ramp) this.element.replaceChildren(...this.swatches(seen));
-    else if (mode.name === "id") this.element.replaceChildren(make("span", { textContent: "colour by id" }));
+    else if (mode.name === "id")
+      this.element.replaceChildren(make("span", { textContent: "colour by id" }));
     else this.element.replaceChildren(...this.bar(mode));
   }
 
@@ -68,11 +73,18 @@ export class Legend {
   bar(mode) {
     const table = this.shading.colours.ramps[mode.ramp];
     const strip = make("i", { className: "ramp" });
-    const stops = Array.from({ length: 17 }, (_, k) => table[Math.round((k * (table.length - 1)) / 16)]);
+    const stops = Array.from(
+      { length: 17 },
+      (_, k) => table[Math.round((k * (table.length - 1)) / 16)],
+    );
     strip.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
     const [low, high] = this.range;
     const told = quantities([low, 0.5 * (low + high), high], mode.unit, true);
     const ticks = told.map((text) => make("span", { textContent: text }));
-    return [make("span", { className: "name", textContent: mode.label }), strip, make("span", { className: "ticks" }, ...ticks)];
+    return [
+      make("span", { className: "name", textContent: mode.label }),
+      strip,
+      make("span", { className: "ticks" }, ...ticks),
+    ];
   }
 }

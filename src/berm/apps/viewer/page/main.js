@@ -35,7 +35,9 @@ function start(shading) {
   const transport = new Transport(connection, () => panel.pending());
   const panel = new Panel(byId("panel"), connection, {
     colour: (by) => connection.send("colour", { by }),
-    hold: (on) => { legend.held = on; },
+    hold: (on) => {
+      legend.held = on;
+    },
     reset: () => transport.reset(),
   });
   const look = new Look((name) => {
@@ -52,12 +54,27 @@ function start(shading) {
   let shownScene = null;
   let newest = null;
 
-  const on = (type, run) => connection.addEventListener(type, ({ detail }) => run(detail));
+  // A message that has not what it should have must not end the page, nor stop the frames.
+  const on = (type, run) =>
+    connection.addEventListener(type, ({ detail }) => {
+      try {
+        run(detail);
+      } catch (error) {
+        console.error(error);
+        banner.set("refused", { title: "Not understood", text: `${type}: ${error.message}` });
+        if (type === "frame") connection.send("ack", { seq: detail.header.seq });
+      }
+    });
   on("open", () => banner.clear("lost"));
   on("lost", ({ reason }) => {
     status.state("disconnected");
     const text = reason || "The simulation may have ended. Trying again …";
-    banner.set("lost", { title: "Connection lost", text, action: "Try now", run: () => connection.hurry() });
+    banner.set("lost", {
+      title: "Connection lost",
+      text,
+      action: "Try now",
+      run: () => connection.hurry(),
+    });
   });
   on("trouble", ({ message }) => banner.set("refused", { title: "Not understood", text: message }));
   on("error", ({ message }) => banner.set("refused", { title: "Not done", text: message }));
@@ -104,6 +121,11 @@ function start(shading) {
     if (newest) connection.send("ack", { seq: newest.seq }); // now there is time for the next one
     newest = null;
   });
+  view.addEventListener("lost", () => {
+    const text = "The browser took the graphics away. It may come back by itself; else reload.";
+    banner.set("graphics", { title: "No picture", text });
+  });
+  view.addEventListener("restored", () => banner.clear("graphics"));
   connection.connect();
   window.berm = { connection, view, plots, legend, panel }; // for tests, and for the curious
 }

@@ -27,8 +27,15 @@ export class Panel {
     this.controllers.clear();
     this.known = new Map(parameters.map((one) => [one.name, one]));
     for (const name of this.waiting.keys()) if (!this.known.has(name)) this.waiting.delete(name);
-    this.values = Object.fromEntries(parameters.map(({ name, value }) => [name, this.waiting.get(name) ?? value]));
-    this.gui = new GUI({ container: this.element, injectStyles: false, width: "100%", title: "Settings" });
+    this.values = Object.fromEntries(
+      parameters.map(({ name, value }) => [name, this.waiting.get(name) ?? value]),
+    );
+    this.gui = new GUI({
+      container: this.element,
+      injectStyles: false,
+      width: "100%",
+      title: "Settings",
+    });
     this.addView(colours);
     if (mode === "live" && parameters.length) this.addParameters(parameters);
     this.lock(this.locked);
@@ -38,8 +45,14 @@ export class Panel {
     const folder = this.gui.addFolder("View");
     if (!colours.includes(this.view.colour)) this.view.colour = "material";
     const by = Object.fromEntries(colours.map((name) => [label(name), name]));
-    this.colour = folder.add(this.view, "colour", by).name("colour by").onChange((name) => this.setColour(name));
-    this.hold = folder.add(this.view, "hold").name("hold scale").onChange((on) => this.actions.hold(on));
+    this.colour = folder
+      .add(this.view, "colour", by)
+      .name("colour by")
+      .onChange((name) => this.setColour(name));
+    this.hold = folder
+      .add(this.view, "hold")
+      .name("hold scale")
+      .onChange((on) => this.actions.hold(on));
     this.hold.domElement.title = "Keep the range of the colours as it is";
     this.setColour(this.view.colour);
   }
@@ -52,7 +65,9 @@ export class Panel {
   addParameters(parameters) {
     const live = this.gui.addFolder("Parameters");
     const later = this.gui.addFolder("At the next reset").close();
-    this.applied = later.add({ reset: () => this.actions.reset() }, "reset").name("Reset with these");
+    this.applied = later
+      .add({ reset: () => this.actions.reset() }, "reset")
+      .name("Reset with these");
     for (const parameter of parameters) this.addParameter(parameter.live ? live : later, parameter);
     if (!live.controllers.length) live.hide();
     if (later.controllers.length === 1) later.hide();
@@ -81,7 +96,8 @@ export class Panel {
   }
 
   markWaiting() {
-    for (const [name, { domElement }] of this.controllers) domElement.classList.toggle("waiting", this.waiting.has(name));
+    for (const [name, { domElement }] of this.controllers)
+      domElement.classList.toggle("waiting", this.waiting.has(name));
     this.applied?.name(this.waiting.size ? `Reset with ${this.waiting.size} changed` : "Reset");
   }
 
@@ -98,7 +114,8 @@ export class Panel {
       parameter.value = value;
       if (this.waiting.get(name) === value) this.waiting.delete(name);
       const controller = this.controllers.get(name);
-      if (this.waiting.has(name) || controller?.domElement.contains(document.activeElement)) continue;
+      if (this.waiting.has(name) || controller?.domElement.contains(document.activeElement))
+        continue;
       this.values[name] = value;
       controller?.updateDisplay();
     }
@@ -116,7 +133,8 @@ export class Panel {
 function controllerOf(folder, values, parameter) {
   const { name, kind, choices } = parameter;
   if (kind === "choice") return folder.add(values, name, choices);
-  if (kind === "float" || kind === "int") return new SliderController(folder, values, name, parameter);
+  if (kind === "float" || kind === "int")
+    return new SliderController(folder, values, name, parameter);
   if (kind === "bool") values[name] = Boolean(values[name]);
   else values[name] = String(values[name] ?? "");
   return folder.add(values, name);

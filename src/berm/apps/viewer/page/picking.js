@@ -19,7 +19,9 @@ export class Picking {
       start = event.button === 0 && event.isPrimary ? [event.clientX, event.clientY] : null;
     });
     canvas.addEventListener("pointerup", (event) => {
-      const moved = start ? Math.hypot(event.clientX - start[0], event.clientY - start[1]) : Infinity;
+      const moved = start
+        ? Math.hypot(event.clientX - start[0], event.clientY - start[1])
+        : Infinity;
       if (moved <= STILL) this.connection.send("pick", this.view.ray(event.clientX, event.clientY));
       start = null;
     });
@@ -33,6 +35,7 @@ export class Picking {
 
   picked(state) {
     if (state.tag === null) return this.close();
+    if (!Array.isArray(state.position)) throw new TypeError("a grain without a position");
     this.tag = state.tag;
     this.state = state;
     this.show(state);
@@ -59,7 +62,14 @@ export class Picking {
     ].filter(([, text]) => text !== "–");
     const close = make("button", { textContent: "×", title: "Close", onclick: () => this.close() });
     close.setAttribute("aria-label", "Close");
-    const list = make("dl", {}, ...rows.flatMap(([name, text]) => [make("dt", { textContent: name }), make("dd", { textContent: text })]));
+    const list = make(
+      "dl",
+      {},
+      ...rows.flatMap(([name, text]) => [
+        make("dt", { textContent: name }),
+        make("dd", { textContent: text }),
+      ]),
+    );
     this.element.replaceChildren(make("h2", {}, `Grain ${number(state.tag, 9)}`, close), list);
     this.element.hidden = false;
   }

@@ -69,10 +69,24 @@ export class Plots {
       scales: { x: { time: false } },
       padding: [6, 8, 0, 0],
       axes: [
-        { ...axis, size: 18, space: 50, gap: 2, values: (_, ticks) => ticks.map((t) => (t ? `${number(t)} s` : "")) },
+        {
+          ...axis,
+          size: 18,
+          space: 50,
+          gap: 2,
+          values: (_, ticks) => ticks.map((t) => (t ? `${number(t)} s` : "")),
+        },
         { ...axis, size: 52, space: 22, gap: 3, values: (_, ticks) => quantities(ticks, unit) },
       ],
-      series: [{}, ...columns.map((column, k) => ({ label: this.names[column], stroke: colour(k), width: 1.5, points: { show: false } }))],
+      series: [
+        {},
+        ...columns.map((column, k) => ({
+          label: this.names[column],
+          stroke: colour(k),
+          width: 1.5,
+          points: { show: false },
+        })),
+      ],
       hooks: { setCursor: [(plot) => this.legend(values, columns, unit, plot)] },
     };
     const plot = new uPlot(options, [[], ...columns.map(() => [])], area);
@@ -86,7 +100,12 @@ export class Plots {
       const dot = make("i");
       dot.style.background = css(LINES[k % LINES.length]);
       const own = columns.length > 1 ? `${shortName(this.names[column])} ` : "";
-      return make("span", { title: label(this.names[column]) }, dot, `${own}${quantity(plot.data[k + 1][at], unit)}`);
+      return make(
+        "span",
+        { title: label(this.names[column]) },
+        dot,
+        `${own}${quantity(plot.data[k + 1][at], unit)}`,
+      );
     });
     element.replaceChildren(...parts);
   }
@@ -101,7 +120,10 @@ export class Plots {
   draw() {
     if (byId("plots").hidden || document.hidden) return;
     const stride = Math.max(1, Math.ceil(this.rows.length / MOST_POINTS));
-    const rows = stride === 1 ? this.rows : this.rows.filter((_, k) => k % stride === 0 || k === this.rows.length - 1);
+    const rows =
+      stride === 1
+        ? this.rows
+        : this.rows.filter((_, k) => k % stride === 0 || k === this.rows.length - 1);
     const time = rows.map((row) => row[0]);
     for (const { plot, columns, unit, values } of this.charts) {
       plot.setData([time, ...columns.map((column) => rows.map((row) => row[column]))]);
@@ -119,9 +141,15 @@ export class Plots {
 
   /** All rows as CSV text, one column each, units in the heading. */
   csv() {
-    const heading = this.names.map((name, k) => (this.units[k] ? `${name} (${this.units[k]})` : name));
-    const quoted = heading.map((text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text));
-    return [quoted, ...this.rows.map((row) => row.map((value) => value ?? ""))].map((row) => `${row.join(",")}\n`).join("");
+    const heading = this.names.map((name, k) =>
+      this.units[k] ? `${name} (${this.units[k]})` : name,
+    );
+    const quoted = heading.map((text) =>
+      /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text,
+    );
+    return [quoted, ...this.rows.map((row) => row.map((value) => value ?? ""))]
+      .map((row) => `${row.join(",")}\n`)
+      .join("");
   }
 
   save() {
@@ -136,7 +164,8 @@ function groups(names, units) {
     if (column === 0) return; // time
     const kind = kindOf(name);
     const key = `${kind} ${units[column] ?? ""}`;
-    if (!made.has(key)) made.set(key, { title: label(kind), unit: units[column] ?? "", columns: [] });
+    if (!made.has(key))
+      made.set(key, { title: label(kind), unit: units[column] ?? "", columns: [] });
     made.get(key).columns.push(column);
   });
   return [...made.values()];

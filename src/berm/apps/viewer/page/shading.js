@@ -6,7 +6,10 @@ const MATERIALS = 32; // room for colours in the shaders
 
 /** Fetch programs and colours; both come from Python, so that page and pictures look alike. */
 export async function loadShading() {
-  const [programs, colours] = await Promise.all([fetchJson("/shaders/programs.json"), fetchJson("/colours.json")]);
+  const [programs, colours] = await Promise.all([
+    fetchJson("/shaders/programs.json"),
+    fetchJson("/colours.json"),
+  ]);
   return new Shading(programs, colours);
 }
 
@@ -22,7 +25,9 @@ export class Shading {
     this.programs = programs;
     this.colours = colours;
     this.modes = new Map(colours.modes.map((mode) => [mode.name, mode]));
-    this.ramps = new Map(Object.entries(colours.ramps).map(([name, table]) => [name, rampTexture(table)]));
+    this.ramps = new Map(
+      Object.entries(colours.ramps).map(([name, table]) => [name, rampTexture(table)]),
+    );
     this.shared = {
       up: { value: new THREE.Vector3(0, 0, 1) },
       sunDirection: { value: new THREE.Vector3(...colours.sun).normalize() },
@@ -41,7 +46,9 @@ export class Shading {
       pixelAngle: { value: 1 },
       softEdge: { value: 0 },
       lift: { value: 0 },
-      materialColours: { value: Array.from({ length: MATERIALS }, () => new THREE.Vector3(0.7, 0.7, 0.7)) },
+      materialColours: {
+        value: Array.from({ length: MATERIALS }, () => new THREE.Vector3(0.7, 0.7, 0.7)),
+      },
       groundColour: { value: new THREE.Vector3() },
       lineColour: { value: new THREE.Vector3() },
     };
@@ -63,8 +70,13 @@ export class Shading {
   setLook(name) {
     const look = this.colours.looks[name];
     const pairs = {
-      sunColour: look.sun, skyColour: look.sky, earthColour: look.earth, backdropTop: look.top,
-      backdropBottom: look.bottom, groundColour: look.ground, lineColour: look.line,
+      sunColour: look.sun,
+      skyColour: look.sky,
+      earthColour: look.earth,
+      backdropTop: look.top,
+      backdropBottom: look.bottom,
+      groundColour: look.ground,
+      lineColour: look.line,
     };
     for (const [uniform, value] of Object.entries(pairs)) this.shared[uniform].value.set(...value);
   }
@@ -89,7 +101,9 @@ export function rgb(hex) {
 
 function rampTexture(table) {
   const bytes = new Uint8Array(4 * table.length);
-  table.forEach((hex, k) => bytes.set([...rgb(hex).map((part) => Math.round(255 * part)), 255], 4 * k));
+  table.forEach((hex, k) =>
+    bytes.set([...rgb(hex).map((part) => Math.round(255 * part)), 255], 4 * k),
+  );
   const texture = new THREE.DataTexture(bytes, table.length, 1);
   texture.needsUpdate = true;
   return texture;

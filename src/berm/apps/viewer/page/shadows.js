@@ -30,15 +30,31 @@ export class Shadows {
   /** Cover the box: the map stays as it is while the box changes little, so shadows do not crawl. */
   fit(box) {
     const wanted = box.getBoundingSphere(new THREE.Sphere());
-    const fits = this.box.radius > 0 && wanted.radius > 0.6 * this.box.radius &&
+    const fits =
+      this.box.radius > 0 &&
+      wanted.radius > 0.6 * this.box.radius &&
       wanted.center.distanceTo(this.box.center) + wanted.radius < this.box.radius;
     if (fits) return;
     this.box.set(wanted.center, 1.15 * wanted.radius);
-    const { sunDirection, sunRight, sunAbove, shadowView, shadowMatrix, lift } = this.shading.shared;
+    const { sunDirection, sunRight, sunAbove, shadowView, shadowMatrix, lift } =
+      this.shading.shared;
     const { center, radius } = this.box;
-    const row = (axis, sign) => [...axis.toArray().map((part) => (sign * part) / radius), (-sign * axis.dot(center)) / radius];
-    shadowView.value.set(...row(sunRight.value, 1), ...row(sunAbove.value, 1), ...row(sunDirection.value, -1), 0, 0, 0, 1);
-    shadowMatrix.value.set(0.5, 0, 0, 0.5, 0, 0.5, 0, 0.5, 0, 0, 0.5, 0.5, 0, 0, 0, 1).multiply(shadowView.value);
+    const row = (axis, sign) => [
+      ...axis.toArray().map((part) => (sign * part) / radius),
+      (-sign * axis.dot(center)) / radius,
+    ];
+    shadowView.value.set(
+      ...row(sunRight.value, 1),
+      ...row(sunAbove.value, 1),
+      ...row(sunDirection.value, -1),
+      0,
+      0,
+      0,
+      1,
+    );
+    shadowMatrix.value
+      .set(0.5, 0, 0, 0.5, 0, 0.5, 0, 0.5, 0, 0, 0.5, 0.5, 0, 0, 0, 1)
+      .multiply(shadowView.value);
     lift.value = (4 * radius) / this.size; // two texels of the map
   }
 

@@ -21,7 +21,8 @@ export class SliderController extends Controller {
     }
     this.$slider.hidden = this.ends === null;
     this.domElement.classList.add("berm-slider");
-    this.$slider.oninput = () => this.setValue(this.fromPosition(Number(this.$slider.value) / STEPS));
+    this.$slider.oninput = () =>
+      this.setValue(this.fromPosition(Number(this.$slider.value) / STEPS));
     this.$slider.onchange = () => this._callOnFinishChange();
     this.$field.onchange = () => this.typed();
     this.$field.onkeydown = (event) => this.arrow(event);
@@ -56,12 +57,16 @@ export class SliderController extends Controller {
     const value = this.getValue();
     if (!way || !Number.isFinite(value) || !this.ends) return;
     event.preventDefault();
-    this.setValue(this.fromPosition(this.toPosition(value) + (way * (event.shiftKey ? 50 : 5)) / STEPS));
+    this.setValue(
+      this.fromPosition(this.toPosition(value) + (way * (event.shiftKey ? 50 : 5)) / STEPS),
+    );
   }
 
   toPosition(value) {
     const [low, high] = this.ends;
-    const share = this.parameter.log ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
+    const share = this.parameter.log
+      ? Math.log(value / low) / Math.log(high / low)
+      : (value - low) / (high - low);
     return Math.min(1, Math.max(0, share || 0));
   }
 

@@ -21,7 +21,8 @@ export class Surfaces {
     const known = this.byName.get(name);
     if (known && !(header.version > known.version)) return false;
     const surface = header.stream === "height" ? heightGrid(header, arrays) : sheet(arrays, known);
-    const kept = known && known.faces.length === surface.faces.length ? known : this.make(name, known, header);
+    const kept =
+      known && known.faces.length === surface.faces.length ? known : this.make(name, known, header);
     kept.version = header.version;
     kept.faces = surface.faces;
     kept.body = header.stream === "height" ? header.id : null;
@@ -36,11 +37,15 @@ export class Surfaces {
   make(name, old, { material = 0, stream }) {
     if (old) this.remove(name, old);
     const geometry = new THREE.BufferGeometry();
-    const colour = this.shading.shared.materialColours.value[material] ?? new THREE.Vector3(0.6, 0.6, 0.6);
+    const colour =
+      this.shading.shared.materialColours.value[material] ?? new THREE.Vector3(0.6, 0.6, 0.6);
     const uniforms = { bodyColour: { value: colour }, glass: { value: 0 } };
     const side = THREE.DoubleSide;
     const shown = new THREE.Mesh(geometry, this.shading.material("body", uniforms, { side }));
-    const shadow = new THREE.Mesh(geometry, this.shading.material("body_shadow", {}, { side, colorWrite: false }));
+    const shadow = new THREE.Mesh(
+      geometry,
+      this.shading.material("body_shadow", {}, { side, colorWrite: false }),
+    );
     for (const part of [shown, shadow]) {
       part.matrixAutoUpdate = false;
       part.frustumCulled = false;
@@ -96,5 +101,8 @@ function heightGrid({ shape: [nx, ny], origin, spacing }, { height }) {
 
 /** Vertices and faces of a sheet; faces come with the first frame, and when they change. */
 function sheet({ position, faces }, known) {
-  return { position: Float32Array.from(position), faces: faces ? Uint32Array.from(faces) : known?.faces ?? new Uint32Array(0) };
+  return {
+    position: Float32Array.from(position),
+    faces: faces ? Uint32Array.from(faces) : (known?.faces ?? new Uint32Array(0)),
+  };
 }

@@ -15,15 +15,21 @@ export class Transport {
     this.begin = this.end = 0; // s, of a recording
     this.dragging = false;
     this.speed = byId("speed");
-    this.speed.append(...SPEEDS.map((s) => make("option", { value: s, textContent: speedText(s) })));
+    this.speed.append(
+      ...SPEEDS.map((s) => make("option", { value: s, textContent: speedText(s) })),
+    );
     this.speed.onchange = () => connection.send("speed", { factor: Number(this.speed.value) });
     byId("play").onclick = () => this.toggle();
     byId("step").onclick = () => this.step(1);
     byId("reset").onclick = () => this.reset();
     byId("loop").onchange = () => connection.send("loop", { on: byId("loop").checked });
     this.seek = byId("seek");
-    this.seek.addEventListener("pointerdown", () => { this.dragging = true; });
-    this.seek.addEventListener("change", () => { this.dragging = false; });
+    this.seek.addEventListener("pointerdown", () => {
+      this.dragging = true;
+    });
+    this.seek.addEventListener("change", () => {
+      this.dragging = false;
+    });
     this.seek.oninput = () => this.goto(Number(this.seek.value));
   }
 
@@ -40,7 +46,8 @@ export class Transport {
 
   status({ running, speed, loop, steering, frames, duration }) {
     this.running = running;
-    if (this.playback && frames > 0) { // one that is still being written grows
+    if (this.playback && frames > 0) {
+      // one that is still being written grows
       this.seek.max = frames - 1;
       this.end = this.begin + duration;
     }

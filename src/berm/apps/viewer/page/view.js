@@ -19,7 +19,11 @@ export class View extends EventTarget {
     this.canvas = canvas;
     this.shading = shading;
     this.software = SOFTWARE.test(graphicsName());
-    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: !this.software, powerPreference: "high-performance" });
+    this.renderer = new THREE.WebGLRenderer({
+      canvas,
+      antialias: !this.software,
+      powerPreference: "high-performance",
+    });
     this.renderer.info.autoReset = false;
     this.camera = new THREE.PerspectiveCamera(FIELD_OF_VIEW, 1, 0.01, 100);
     this.camera.up.set(0, 0, 1);
@@ -38,6 +42,11 @@ export class View extends EventTarget {
     this.moved = true; // whether the shadows have to be drawn again
     this.pending = null;
     this.pictures = 0;
+    canvas.addEventListener("webglcontextlost", () => this.dispatchEvent(new Event("lost")));
+    canvas.addEventListener("webglcontextrestored", () => {
+      this.dispatchEvent(new Event("restored"));
+      this.invalidate(true);
+    });
     new ResizeObserver(() => this.resize()).observe(canvas.parentElement);
     this.resize();
   }
@@ -110,9 +119,14 @@ export class View extends EventTarget {
     let far = 0;
     for (let k = 0; k < 8; k += 1) {
       const corner = new THREE.Vector3(
-        k & 1 ? box.max.x : box.min.x, k & 2 ? box.max.y : box.min.y, k & 4 ? box.max.z : box.min.z,
+        k & 1 ? box.max.x : box.min.x,
+        k & 2 ? box.max.y : box.min.y,
+        k & 4 ? box.max.z : box.min.z,
       ).sub(middle);
-      const across = Math.max(Math.abs(corner.dot(right)) / wide, Math.abs(corner.dot(above)) / high);
+      const across = Math.max(
+        Math.abs(corner.dot(right)) / wide,
+        Math.abs(corner.dot(above)) / high,
+      );
       far = Math.max(far, corner.dot(toEye) + across);
     }
     return far;
@@ -139,7 +153,8 @@ export class View extends EventTarget {
   ray(clientX, clientY) {
     const box = this.canvas.getBoundingClientRect();
     const at = new THREE.Vector2(
-      (2 * (clientX - box.left)) / box.width - 1, 1 - (2 * (clientY - box.top)) / box.height,
+      (2 * (clientX - box.left)) / box.width - 1,
+      1 - (2 * (clientY - box.top)) / box.height,
     );
     const caster = new THREE.Raycaster();
     caster.setFromCamera(at, this.camera);
@@ -150,7 +165,10 @@ export class View extends EventTarget {
   project(point) {
     const at = new THREE.Vector3(...point).project(this.camera);
     if (!(at.z < 1)) return null;
-    return [(0.5 + 0.5 * at.x) * this.canvas.clientWidth, (0.5 - 0.5 * at.y) * this.canvas.clientHeight];
+    return [
+      (0.5 + 0.5 * at.x) * this.canvas.clientWidth,
+      (0.5 - 0.5 * at.y) * this.canvas.clientHeight,
+    ];
   }
 
   /** The picture as PNG. */
@@ -168,7 +186,8 @@ export class View extends EventTarget {
     this.camera.updateProjectionMatrix();
     const pixels = this.renderer.getDrawingBufferSize(new THREE.Vector2());
     this.shading.shared.viewport.value.copy(pixels);
-    this.shading.shared.pixelAngle.value = (2 * Math.tan(THREE.MathUtils.degToRad(FIELD_OF_VIEW) / 2)) / pixels.y;
+    this.shading.shared.pixelAngle.value =
+      (2 * Math.tan(THREE.MathUtils.degToRad(FIELD_OF_VIEW) / 2)) / pixels.y;
     this.invalidate();
   }
 }
@@ -176,14 +195,24 @@ export class View extends EventTarget {
 /** Unit vector from the scene to an eye at azimuth and elevation (degrees). */
 function direction(azimuth, elevation) {
   const [turn, rise] = [azimuth, elevation].map(THREE.MathUtils.degToRad);
-  return new THREE.Vector3(Math.cos(turn) * Math.cos(rise), Math.sin(turn) * Math.cos(rise), Math.sin(rise));
+  return new THREE.Vector3(
+    Math.cos(turn) * Math.cos(rise),
+    Math.sin(turn) * Math.cos(rise),
+    Math.sin(rise),
+  );
 }
 
 function backdrop(shading) {
   const geometry = new THREE.BufferGeometry();
-  geometry.setAttribute("corner", new THREE.BufferAttribute(new Float32Array([-1, -1, 3, -1, -1, 3]), 2));
+  geometry.setAttribute(
+    "corner",
+    new THREE.BufferAttribute(new Float32Array([-1, -1, 3, -1, -1, 3]), 2),
+  );
   geometry.setIndex([0, 1, 2]);
-  const mesh = new THREE.Mesh(geometry, shading.material("backdrop", {}, { depthTest: false, depthWrite: false }));
+  const mesh = new THREE.Mesh(
+    geometry,
+    shading.material("backdrop", {}, { depthTest: false, depthWrite: false }),
+  );
   mesh.frustumCulled = false;
   mesh.renderOrder = -1;
   return mesh;
