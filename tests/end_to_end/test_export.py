@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ def berm(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300)
 
 
+ROOT = Path(__file__).parents[2]
 PILE = ("run", "pile", "-p", "grains=60", "--seconds", "0.5", "-q", "--no-pictures")
 
 
@@ -73,6 +75,27 @@ def test_options(run: Path) -> None:
     with np.load(run / "few.npz") as data, Recording(run / "out" / "recording.h5") as recording:
         np.testing.assert_array_equal(data["time"], recording.times[3:10:2])
         assert "born" in data and "velocity" not in data
+
+
+def test_the_page_about_it_tells_the_truth(run: Path) -> None:
+    """Commands and code of docs/export.md run as they stand there."""
+    page = (ROOT / "docs" / "export.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^berm (export) berm-out/pile (heap\.\w+)", page, re.MULTILINE)
+    assert [out for _, out in commands] == ["heap.vtkhdf", "heap.usd", "heap.csv", "heap.npz"]
+    for word, out in commands:
+        assert berm(word, "out", out, "-q", cwd=run).returncode == 0
+    code = page.split("## NPZ")[1].split("```python\n")[1].split("```")[0]
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=run, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert "gravel" in done.stdout
+    rows = re.findall(r"^\| (`.*?) \|", page, re.MULTILINE)
+    with np.load(run / "heap.npz") as data:
+        assert set(data) <= set(re.findall(r"`(\w+)`", " ".join(rows)))
+    header = (run / "heap.csv").read_text(encoding="utf-8").split("\n")[0]
+    assert header.replace(",", ", ").startswith("frame, time (s), tag, material, radius (m)")
+    assert all(name in " ".join(page.split()) for name in header.split(","))
 
 
 @pytest.mark.parametrize(
