@@ -76,6 +76,26 @@ def test_frames_are_at_most_sixty_a_second() -> None:
     assert len(set(seen)) <= 100 * 0.001 * 70 + 1
 
 
+def test_frames_take_their_share_and_no_more() -> None:
+    """A simulation without time to spare is shown less often the more a frame costs."""
+    shown = {}
+    for cost in (0.0, 0.004, 0.02):
+        live = live_pile()
+        viewer = live.hub.join()
+        begin = live.hub._seq
+        for _ in range(500):
+            live.pace.clock.now += 0.004
+            turn(live)
+            if frames_of(take(live.hub, viewer)):
+                viewer.acknowledged = viewer.sent[0]
+                live.hub.spent += cost
+                live.hub.spread()
+        shown[cost] = live.hub._seq - begin
+    assert 90 < shown[0.0] <= 500 * 0.004 * 70
+    assert shown[0.004] * 0.004 <= 1.3 * 0.05 * 500 * 0.004
+    assert shown[0.02] * 0.02 <= 2.0 * 0.05 * 500 * 0.004 and shown[0.02] > 3
+
+
 def test_slow_motion_waits_and_full_speed_does_not() -> None:
     clock = Clock()
     pace = Pace(clock)

@@ -37,6 +37,7 @@ class Audience:
         steps: int,
     ) -> None:
         check_installed()
+        self.quiet = request.quiet
         params = one.params if one.scene else None
         program = Program(one.name, _refuse, one.scene, params, steps * world.dt)
         self.live = Live(program, note)
@@ -79,7 +80,8 @@ class Audience:
         """Go on showing the last moment while somebody looks, or until Ctrl-C."""
         live, alone = self.live, 0.0
         live.can = frozenset()  # what was recorded is past
-        say("the page stays while somebody looks at it; Ctrl-C ends")
+        if not self.quiet:
+            say("the page stays while somebody looks at it; Ctrl-C ends")
         while not stop() and alone < (AWAY if live.hub.visitors else COMING):
             if live.hub.lacks_fields:
                 live.show()

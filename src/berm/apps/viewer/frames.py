@@ -25,7 +25,7 @@ Array = NDArray[Any]
 MAGIC = b"BRM1"
 STEPS = 65535  # of a uint16
 COARSE = 0.02  # of the smallest radius: a coarser step of the cube would be seen
-SAMPLE = 20_000  # values from which the range of the colours is taken
+SAMPLE = 5000  # values from which the range of the colours is taken
 KINDS = {"uint8": "<u1", "uint16": "<u2", "float16": "<f2", "float32": "<f4", "uint32": "<u4"}
 
 
@@ -109,15 +109,20 @@ def _pack_positions(position: Array, radius: Array) -> tuple[list[float], float,
     """
     if not len(position):
         return [0.0, 0.0, 0.0], 1.0, np.zeros((0, 3), np.uint16)
-    low, high = position.min(axis=0), position.max(axis=0)
-    scale = float((high - low).max()) / STEPS
+    # column by column: NumPy is ten times slower along an axis of three
+    low = [float(position[:, k].min()) for k in range(3)]
+    high = [float(position[:, k].max()) for k in range(3)]
+    scale = max(b - a for a, b in zip(low, high, strict=True)) / STEPS
     if scale > COARSE * float(radius.min()):
         middle = np.median(position, axis=0)
         return middle.tolist(), 1.0, (position - middle).astype(np.float32)
     scale = scale or 1.0  # one grain, or all in one place
-    steps = (position - low) * np.float32(1.0 / scale)
-    steps += np.float32(0.5)
-    return low.tolist(), scale, np.minimum(steps, STEPS, out=steps).astype(np.uint16)
+    packed = np.empty(position.shape, np.uint16)
+    for k in range(3):
+        steps = (position[:, k] - np.float32(low[k])) * np.float32(1.0 / scale)
+        steps += np.float32(0.5)
+        packed[:, k] = np.minimum(steps, STEPS, out=steps)
+    return low, scale, packed
 
 
 def _pack_radii(radius: Array) -> tuple[float, float, Array]:

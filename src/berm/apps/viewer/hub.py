@@ -103,6 +103,7 @@ class Hub:
         self.steerer: int | None = None
         self.post: Callable[[Callable[[], None]], None] = lambda call: call()
         self.visitors = 0  # that ever came
+        self.spent = 0.0  # s of processor time that messages to viewers have cost
         self._shown: Shown | None = None
         self._status: dict[str, Any] = {}
         self._seq = 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from time import monotonic
+from time import monotonic, thread_time
 from typing import Any, Protocol
 
 import numpy as np
@@ -154,9 +154,9 @@ class Live(BaseSession):
         key = (*map(id, world.bodies), *(material.name for material in world.materials))
         if self._stage is None or key != self._stage_key:
             self._stage, self._stage_key = stage_of(world), key
-        full = self.hub.wants_fields
+        full, begin = self.hub.wants_fields, thread_time()
         self.hub.show(self._stage, moment_of(world, fields=full), full=full)
-        self.mark_shown()
+        self.mark_shown(thread_time() - begin)
 
     def after_step(self, report: StepReport) -> None:
         """Do what comes between two steps, but for `hold`: plot, show, tell, obey, keep pace."""
@@ -173,7 +173,9 @@ class Live(BaseSession):
             self.tell()
         self.tell_if_due()
         self.obey_all()
+        self.eased = False
         while self._free() and (left := self.pace.wait(self.time)) > TINY:
+            self.eased = True
             self.obey_all(min(left, IDLE))
 
     def hold(self) -> None:

@@ -8,6 +8,7 @@ import socket
 import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 from berm.apps.viewer import protocol
@@ -189,11 +190,15 @@ async def _write(hub: Hub, viewer: Viewer, websocket: WebSocket, news: asyncio.E
     while True:
         await news.wait()
         news.clear()
+        begin = thread_time()
         while (content := hub.next_for(viewer)) is not None:
             if isinstance(content, bytes):
                 await websocket.send_bytes(content)
             else:
                 await websocket.send_text(content)
+            now = thread_time()
+            hub.spent += now - begin
+            begin = now
 
 
 async def _tick(hub: Hub) -> None:

@@ -18,6 +18,8 @@ from berm.core.errors import BermError
 FRAME_EVERY = (
     0.9 / 60.0
 )  # s between two moments, at least; a world that keeps 60 Hz shows each step
+SHARE = 0.05  # of the time that frames may take from a simulation that has none to spare
+MEMORY = 0.8  # of the cost of a frame, per frame
 STATUS_EVERY = 0.2  # s between two statuses, unless something was commanded
 LATE = 0.25  # s behind the clock from which on lost time is not made up for
 IDLE = 0.05  # s between two looks at what is wanted while nothing moves
@@ -68,6 +70,9 @@ class BaseSession(ABC):
         self._commands: queue.SimpleQueue[tuple[int, AnyMessage]] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._showed = self._told = float("-inf")
+        self.eased = True  # whether there is time to spare
+        self.cost = 0.0  # s of processor time that a frame costs, copying and sending
+        self._spent = 0.0
 
     # ------------------------------------------------------------------ for the hub
 
@@ -185,9 +190,16 @@ class BaseSession(ABC):
             self.tell()
 
     def frame_due(self) -> bool:
-        """Whether a viewer waits for a frame and the last one is a while ago."""
-        return self.hub.wants_frame and self.pace.clock() - self._showed >= FRAME_EVERY
+        """Whether a viewer waits for a frame and the last one is long enough ago.
 
-    def mark_shown(self) -> None:
-        """Note that a moment was handed over just now."""
+        Who has no time to spare shows less often, so that frames cost it no more than `SHARE`.
+        """
+        apart = FRAME_EVERY if self.eased else max(FRAME_EVERY, self.cost / SHARE)
+        return self.hub.wants_frame and self.pace.clock() - self._showed >= apart
+
+    def mark_shown(self, copying: float = 0.0) -> None:
+        """Note that a moment was handed over just now, and what copying it took (s)."""
         self._showed = self.pace.clock()
+        fresh = copying + self.hub.spent - self._spent
+        self._spent = self.hub.spent
+        self.cost = MEMORY * self.cost + (1.0 - MEMORY) * fresh
