@@ -80,11 +80,12 @@ class Blade(Scene[BladeParams]):
     def build(self, params: BladeParams) -> World:
         """Return a level bed with the blade in its near end."""
         world = params.make_world()
+        walls = 1.5 * params.depth + 0.5 * params.height  # as they are drawn: they have no top
         world.add_body(
-            Box((params.length, params.width, 1.0), inside=True, open_top=True),
+            Box((params.length, params.width, walls), inside=True, open_top=True),
             name="bed",
             material="rough wall",
-            position=(params.length / 2, 0.0, 0.5),
+            position=(params.length / 2, 0.0, walls / 2),
         )
         turn = rotation_about((0.0, 1.0, 0.0), -math.radians(params.rake))
         size = np.array([THICK, params.blade, params.height])
