@@ -1,7 +1,7 @@
 """The off-screen renderer: a stage, a moment and a camera in, an array of pixels out.
 
-Passes of a picture: the sun's depth map; discs that tell which grains are hidden; bodies; grains
-(colour and normal); light on the grains; glass; smoothing. Equal input gives equal bits.
+Passes of a picture: the sun's depth map; discs that tell which grains are hidden; colour and normal
+of the grains; light on them; bodies; glass; smoothing. Equal input gives equal bits.
 """
 
 from __future__ import annotations
@@ -277,23 +277,22 @@ class Renderer:
         gl = self.gl
         for place, texture in enumerate((self._ramp, self._shadow, *self._kept, self._depth)):
             texture.use(place)
-        self._target.use()
         self._target.clear(depth=1.0)
+        self._kept_target.clear()
+        # grains first: what they hide of the ground is then never shaded
+        self._fill_target.use()  # after the clears, which leave their own depth mask behind
+        gl.enable_only(gl.DEPTH_TEST)
+        self._draw_grains("grain_fill", grains, count, _GRAIN.names or ())
+        self._light_target.use()
         gl.enable_only(gl.NOTHING)
         self._draw_screen("backdrop")
+        if count:
+            self._draw_screen("grain_light")
+        self._target.use()
         gl.enable_only(gl.DEPTH_TEST)
         for body, pose in drawn:
             if not body.glass:
                 self._draw_body(stage, body, pose)
-        if count:
-            self._kept_target.clear()
-            self._fill_target.use()  # after the clear, which leaves its own depth mask behind
-            names = ("place", "size", "material", "value", "scatter")
-            self._draw_grains("grain_fill", grains, count, names)
-            self._light_target.use()
-            gl.enable_only(gl.NOTHING)
-            self._draw_screen("grain_light")
-        self._target.use()
         gl.enable_only(gl.DEPTH_TEST | gl.BLEND)
         self._target.depth_mask = False
         for body, pose in drawn:
