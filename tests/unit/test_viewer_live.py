@@ -391,6 +391,49 @@ def test_a_world_without_a_scene_has_no_parameters() -> None:
     assert not errors(say(live, viewer, type="reset"))
 
 
+def test_a_world_as_it_is_comes_back_to_where_it_began() -> None:
+    world = some_world()
+    world.run(0.2)
+    start = world.grains.x[: world.grains.n].copy()
+    live = Live(Program.of_world(world), clock=Clock())
+    live.pace.speed = float("inf")
+    live.attempt(lambda: live._begin(None))
+    viewer = live.hub.join()
+    ends = []
+    for _ in range(3):
+        assert np.array_equal(world.grains.x[: world.grains.n], start)
+        turn(live, 8)
+        ends.append(world.grains.x[: world.grains.n].copy())
+        say(live, viewer, type="reset")
+    assert not np.array_equal(ends[0], start)
+    assert np.array_equal(ends[0], ends[1]) and np.array_equal(ends[1], ends[2])
+
+
+def test_ground_that_changes_its_shape_is_a_stream_of_its_own() -> None:
+    """Who skips frames of the grains still gets the newest ground; who comes late gets it too."""
+    from berm.core.shapes import HeightField
+
+    world = some_world()
+    flat = np.zeros((4, 5))
+    ground = world.add_body(HeightField(flat, 0.5, (-1.0, -1.0)), name="ground")
+    live = Live(Program.of_world(world), clock=Clock())
+    live.attempt(lambda: live._begin(None))
+    viewer = live.hub.join()
+    assert all(header["stream"] == "moment" for header, _ in frames_of(take(live.hub, viewer)))
+    for depth in (0.1, 0.2, 0.3):
+        ground.shape = HeightField(flat - depth, 0.5, (-1.0, -1.0))
+        live.show()
+    for who in (viewer, live.hub.join()):
+        found = [one for one in frames_of(take(live.hub, who)) if one[0]["stream"] == "height"]
+        ((header, arrays),) = found
+        assert header["id"] == 1 and header["shape"] == [4, 5] and header["spacing"] == [0.5, 0.5]
+        assert header["origin"] == [-1.0, -1.0] and header["version"] == 3
+        assert np.allclose(arrays["height"], -0.3)
+    live.show()
+    viewer.acknowledged = viewer.sent[0]
+    assert [one[0]["stream"] for one in frames_of(take(live.hub, viewer))] == ["moment"]
+
+
 def test_a_run_that_was_left_paused_goes_on() -> None:
     live = live_pile()
     viewer = live.hub.join()

@@ -107,7 +107,7 @@ def _session(source: World | Recording) -> BaseSession:
     from berm.apps.viewer import protocol
     from berm.apps.viewer.live import Live, Program
 
-    session = Live(Program("world", lambda params: source))
+    session = Live(Program.of_world(source))
     session.submit(0, protocol.Pause(type="pause"))  # the first thing that it obeys
     return session
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from berm.apps.viewer.protocol import to_json
 from berm.core.errors import InputError
+from berm.core.shapes import HeightField
 from berm.render import colours
 from berm.render.stage import Moment, Stage
 
@@ -159,7 +160,8 @@ def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, Array]]:
     header = json.loads(data[8 : 8 + length])
     arrays = {}
     for entry in header["arrays"]:
-        count = header["n"] * entry["columns"]
+        rows = header.get("rows", {}).get(entry["name"], header["n"])
+        count = rows * entry["columns"]
         start = 8 + length + entry["offset"]
         flat = np.frombuffer(data, KINDS[entry["kind"]], count, start)
         arrays[entry["name"]] = flat.reshape(-1, entry["columns"]) if entry["columns"] > 1 else flat
@@ -170,6 +172,22 @@ def positions(header: dict[str, Any], arrays: dict[str, Array]) -> Array:
     """Return the positions (n, 3) in m that a page draws."""
     found: Array = np.asarray(header["origin"]) + header["scale"] * arrays["position"].astype(float)
     return found
+
+
+def height_frame(body: int, material: int, shape: HeightField, version: int) -> bytes:
+    """Return the frame of a height field that has changed its shape since the stage was told."""
+    header = {
+        "stream": "height",
+        "seq": version,
+        "id": body,
+        "version": version,
+        "material": material,
+        "n": shape.heights.size,
+        "shape": shape.heights.shape,
+        "origin": shape.origin,
+        "spacing": [shape.cell, shape.cell],
+    }
+    return pack(header, {"height": shape.heights.astype(np.float32).ravel()})
 
 
 def stage_json(stage: Stage, version: int) -> str:

@@ -1,7 +1,7 @@
 """The hub between one session and its viewers: who gets what next, who steers, what is refused.
 
-All methods run in the server's thread, but for `show`, `tell_status`, `wants_frame`, `wants_fields`
-and `answer`, with which the session's thread hands things over. No method waits.
+The methods under "from the session's thread" hand things over by replacing one object; all others
+run in the server's thread. No method waits.
 """
 
 from __future__ import annotations
@@ -77,6 +77,7 @@ class Viewer:
     sent: tuple[int, str] = (0, "")  # seq and colour of the last frame
     acknowledged: int = 0
     stage: int = 0
+    surfaces: dict[str, int] = field(default_factory=dict)  # versions sent, by name
     status: tuple[Any, ...] = ()
     plots_sent: int = 0
     plots_seen: int = 0
@@ -105,6 +106,8 @@ class Hub:
         self.visitors = 0  # that ever came
         self.spent = 0.0  # s of processor time that messages to viewers have cost
         self._shown: Shown | None = None
+        self._surfaces: dict[str, tuple[int, bytes]] = {}  # version and frame, by name
+        self._surface = 0
         self._status: dict[str, Any] = {}
         self._seq = 0
         self._version = 0
@@ -138,6 +141,16 @@ class Hub:
         self._seq += 1
         self._shown = Shown(self._seq, stage, self._version, moment, frame, full)
         self.post(self.spread)
+
+    def show_surface(self, name: str, make: Callable[[int], bytes]) -> None:
+        """Put a frame of another stream in place of the one before; `make` is given its version."""
+        self._surface += 1
+        self._surfaces = {**self._surfaces, name: (self._surface, make(self._surface))}
+        self.post(self.spread)
+
+    def forget_surfaces(self) -> None:
+        """Drop the frames of all other streams: there is another world."""
+        self._surfaces = {}
 
     def tell_status(self, status: dict[str, Any]) -> None:
         """Put a status in place of the one before."""
@@ -218,8 +231,12 @@ class Hub:
         if viewer.answers:
             return viewer.answers.popleft()
         if shown is not None and viewer.stage != shown.version:
-            viewer.stage = shown.version
+            viewer.stage, viewer.surfaces = shown.version, {}
             return shown.stage_text
+        for name, (version, frame) in self._surfaces.items():
+            if viewer.surfaces.get(name) != version:
+                viewer.surfaces[name] = version
+                return frame
         status = (self._status, len(self.viewers), self._commands(viewer))
         if status != viewer.status and self._status:
             viewer.status = status

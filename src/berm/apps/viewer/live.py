@@ -6,18 +6,22 @@ obeys what is in its queue between two steps.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic, thread_time
 from typing import Any, Protocol
 
 import numpy as np
 
 from berm.apps.viewer import parameters, protocol
+from berm.apps.viewer.frames import height_frame
 from berm.apps.viewer.protocol import AnyMessage
 from berm.apps.viewer.session import IDLE, BaseSession
 from berm.core.errors import BermError, InputError
 from berm.core.report import StepReport
+from berm.core.shapes import HeightField
 from berm.render import colours
 from berm.render.stage import Stage, moment_of, stage_of
 from berm.scenes.base import Scene
@@ -43,6 +47,18 @@ class Program:
     scene: Scene[Any] | None = None
     params: SceneParams | None = None
     end: float | None = None
+
+    @classmethod
+    def of_world(cls, world: World, name: str = "world") -> Program:
+        """Return a program that runs a world as it is; a reset brings it back to this moment."""
+        start = world.state()
+
+        def build(params: SceneParams | None) -> World:
+            if world.step_count != start["step_count"]:
+                world.restore(copy.deepcopy(start))
+            return world
+
+        return cls(name, build)
 
 
 class Note(Protocol):
@@ -77,6 +93,7 @@ class Live(BaseSession):
         self._mark = (float("nan"), float("nan"))
         self._plotted = float("-inf")
         self._bodies: list[str] = []
+        self._ground: dict[int, HeightField] = {}  # shapes that viewers know, by body
 
     # ------------------------------------------------------------------ what viewers are told
 
@@ -154,9 +171,22 @@ class Live(BaseSession):
         key = (*map(id, world.bodies), *(material.name for material in world.materials))
         if self._stage is None or key != self._stage_key:
             self._stage, self._stage_key = stage_of(world), key
+            self._ground = {}
+            self.hub.forget_surfaces()
         full, begin = self.hub.wants_fields, thread_time()
         self.hub.show(self._stage, moment_of(world, fields=full), full=full)
+        self._show_ground()
         self.mark_shown(thread_time() - begin)
+
+    def _show_ground(self) -> None:
+        """Hand over height fields that were given another shape since the stage was made."""
+        assert self.world is not None
+        for k, body in enumerate(self.world.bodies):
+            if isinstance(body.shape, HeightField) and body.shape is not self._ground.get(k):
+                if k in self._ground:
+                    frame = partial(height_frame, k, body.material, body.shape)
+                    self.hub.show_surface(f"height {k}", frame)
+                self._ground[k] = body.shape
 
     def after_step(self, report: StepReport) -> None:
         """Do what comes between two steps, but for `hold`: plot, show, tell, obey, keep pace."""
