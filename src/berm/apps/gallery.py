@@ -143,7 +143,7 @@ def _caption(run: SceneRun, shot: Shot, last: float) -> str:
 
 def _checks(run: SceneRun) -> str:
     return "; ".join(
-        f"{o.name} {console.number(o.value)}{' ' + o.unit if o.unit else ''}"
+        f"{o.name}: {console.number(o.value)}{' ' + o.unit if o.unit else ''}"
         f"{'' if o.ok else ' (**miss**, expected ' + o.expected + ')'}"
         for o in run.outcomes
     )
