@@ -118,6 +118,27 @@ def test_draws_the_reference_and_nothing_else(serve: Serve, new_tab: NewTab) -> 
     assert not missed, f"not noticed: {missed} of {wrong}"
 
 
+def test_looks_like_the_pictures_of_berm_render(serve: Serve, new_tab: NewTab) -> None:
+    pytest.importorskip("moderngl")
+    from berm.render.camera import Camera
+    from berm.render.offscreen import Renderer
+
+    session = Still(heap())
+    tab = bare(new_tab(800, 600), serve(session).address)
+    shown = tab.picture()
+    eye, target, near, far, fov = tab.run("""() => {
+      const { camera, controls } = berm.view;
+      const places = [camera.position.toArray(), controls.target.toArray()];
+      return [...places, camera.near, camera.far, camera.fov];
+    }""")
+    camera = Camera(np.array(eye), np.array(target), np.array([0.0, 0.0, 1.0]), fov, near, far)
+    with Renderer(shown.size) as renderer:
+        drawn = renderer.draw(session.stage, session.moment, camera)
+    mean, worst = difference(small(shown), small(Image.fromarray(drawn)))
+    # edges are smoothed there and not here
+    assert mean < 2 * MEAN and worst < WORST, f"mean {mean:.2f}, worst block {worst:.1f}"
+
+
 def test_hidden_grains_may_be_left_out(serve: Serve, new_tab: NewTab) -> None:
     server = serve(Still(heap(grains=139)))
     tab = bare(new_tab(800, 600), server.address)

@@ -87,9 +87,16 @@ export class Shading {
     });
   }
 
+  /** The sun stands as high over a tilted world as over a level one. */
   setGravity(gravity) {
-    const up = new THREE.Vector3(...gravity).negate();
-    if (up.lengthSq() > 0) this.shared.up.value.copy(up.normalize());
+    const { up, sunDirection } = this.shared;
+    const against = new THREE.Vector3(...gravity).negate();
+    if (against.lengthSq() > 0) up.value.copy(against.normalize());
+    const tilt = new THREE.Quaternion().setFromUnitVectors(new THREE.Vector3(0, 0, 1), up.value);
+    sunDirection.value
+      .set(...this.colours.sun)
+      .normalize()
+      .applyQuaternion(tilt);
   }
 }
 

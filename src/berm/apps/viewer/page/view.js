@@ -7,9 +7,9 @@ import { Grains } from "./grains.js";
 import { Shadows } from "./shadows.js";
 import { Surfaces } from "./surfaces.js";
 
-const FIELD_OF_VIEW = 35; // degrees, as in berm.render
+const FIELD_OF_VIEW = 32; // degrees, as in berm.render
 const FIRST_VIEW = [-60, 22]; // azimuth and elevation, degrees
-const MARGIN = 1.12; // room around what is framed
+const MARGIN = 1.14; // room around what is framed, as in berm.render
 const SOFTWARE = /llvmpipe|softpipe|swiftshader|software|basic render/i;
 
 /** Draws grains, bodies and surfaces into a canvas; z is up. "drawn" is told after each picture. */
