@@ -78,6 +78,18 @@ def test_moments_are_copies() -> None:
     assert (before.bodies[1].position == kept[1]).all()
 
 
+def test_force_and_overlap_come_from_a_solver_that_tells_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = small_world()
+    told = {"overlap": np.array([1e-3, 0.0, 2e-3]), "force": np.array([3.0, 0.0, 7.0])}
+    monkeypatch.setattr(world.solver, "grain_fields", lambda given: told, raising=False)
+    moment = moment_of(world)
+    assert moment.force is not None and moment.force.tolist() == [3.0, 0.0, 7.0]
+    assert moment.overlap is not None and moment.overlap.dtype == np.float32
+    assert moment_of(world, fields=False).force is None
+
+
 def test_only_worlds_and_recordings_are_drawn() -> None:
     with pytest.raises(InputError, match="what is drawn: got 'str'; allowed: a World or a Rec"):
         stage_of("pile")  # type: ignore[arg-type]
