@@ -22,7 +22,7 @@ from berm.core.errors import BermError, InputError
 from berm.render import colours
 from berm.render.stage import Moment, Stage
 
-MOST_WAITING = 64  # answers that may wait for a viewer: one that never reads is sent away
+MOST_WAITING = 64  # answers that may wait for a viewer; to one that does not read no more are given
 FIELDS = ("force", "overlap")  # what costs something to know, and is computed on demand
 PLOTS_EVERY = 0.2  # s between messages with rows of the plots
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 RECORDINGS = (".h5", ".hdf5")
 LOOK = 0.2  # s between two looks at whether to end
+PATIENCE = 5.0  # s for the present step; a compiler that takes longer is left alone
 
 
 def view(request: Request) -> int:
@@ -65,7 +66,7 @@ def view(request: Request) -> int:
         say("ended")
     finally:
         server.stop()
-        session.stop()
+        session.stop(PATIENCE)
     return console.OK
 
 
