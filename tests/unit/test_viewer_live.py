@@ -210,6 +210,9 @@ def test_other_parameters_wait_for_the_reset() -> None:
     before = live.world
     assert not errors(say(live, viewer, type="set", name="radius", value=0.03))
     assert live.world is before and live.params.radius == 0.02
+    hello = take(live.hub, live.hub.join())[0]
+    listed = {entry["name"]: entry["value"] for entry in hello["parameters"]}
+    assert listed["radius"] == 0.03, "who comes later sees what waits for the reset"
     found = say(live, viewer, type="reset", parameters={"seed": 5})
     assert not errors(found) and live.world is not before
     assert live.params.radius == 0.03 and live.params.seed == 5

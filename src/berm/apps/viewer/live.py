@@ -99,7 +99,7 @@ class Live(BaseSession):
 
     def hello(self) -> dict[str, Any]:
         """Return scene, parameters and keys."""
-        scene, params, world = self.program.scene, self.params, self.world
+        scene, params, world = self.program.scene, self.next_params, self.world
         listed = parameters.describe(scene, params) if scene and params else []
         return {
             "scene": self.program.name,
