@@ -176,6 +176,7 @@ def test_comes_back_after_the_server_was_gone(serve: Serve, new_tab: NewTab) -> 
         tab.open(server.address)
         tab.run("() => { berm.view.camera.position.x += 0.3; berm.view.controls.update(); }")
         eye = tab.run("berm.view.camera.position.toArray()")
+        tab.run("() => { berm.connection.wait = 600; }")  # only the button brings it back
     tab.until("!document.getElementById('banner').hidden", "banner")
     assert tab.text("banner-title") == "Connection lost"
     assert tab.text("state") == "disconnected"
