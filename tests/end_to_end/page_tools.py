@@ -66,7 +66,7 @@ class Tab:
         context.on("request", lambda request: self.asked.append(request.url))
         self.page = context.new_page()
         self.page.on("console", lambda line: self.said.append(f"{line.type}: {line.text}"))
-        self.page.on("pageerror", lambda error: self.said.append(f"error: {error}"))
+        self.page.on("pageerror", lambda error: self.said.append(f"error: {error.stack}"))
         self.page.on("websocket", lambda socket: self.asked.append(socket.url))
 
     def open(self, address: str) -> Tab:

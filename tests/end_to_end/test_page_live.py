@@ -283,14 +283,25 @@ def test_survives_what_makes_no_sense(serve: Serve, new_tab: NewTab) -> None:
 
     tab.page.route_web_socket("**/ws", between)
     tab.open(address)
-    good = pack({"stream": "moment", "seq": 1, "n": 1}, {"position": np.zeros((1, 3), np.uint16)})
+    header = {
+        "stream": "moment", "seq": 1, "n": 1, "stage": 1, "origin": [0, 0, 0], "scale": 1.0,
+        "radius_min": 0.1, "radius_scale": 0.0, "bodies": [],
+    }  # fmt: skip
+    arrays: dict[str, np.ndarray] = {
+        "position": np.zeros((1, 3), np.uint16),
+        **{name: np.zeros(1, np.uint8) for name in ("radius", "material", "scatter")},
+    }
+    good = pack(header, arrays)
     texts = ["no json", "null", "7", "[]", '{"type": 5}', '{"no": "type"}', ""]
     frames = [
-        b"", b"BRM", b"XXXX" + good[4:], good[:20], good[:-3],
+        b"", b"BRM", b"XXXX" + good[4:], good[:20], good[:-4],
         b"BRM1" + struct.pack("<I", 2**31) + b"{}",
         b"BRM1" + struct.pack("<I", 4) + b"null",
-        pack({"stream": "moment", "seq": 1, "n": -1}, {"position": np.zeros((1, 3), np.uint16)}),
-        pack({"stream": "moment", "seq": 1, "n": 10**9}, {"radius": np.zeros(4, np.uint8)}),
+        pack({**header, "n": -1}, arrays),
+        pack({**header, "n": 10**9}, arrays),
+        pack(header, {"position": arrays["position"]}),
+        pack({**header, "origin": None}, arrays),
+        pack({**header, "bodies": [{"id": 0, "position": [0, 0], "rotation": [1]}]}, arrays),
     ]  # fmt: skip
     for text in texts:
         pipes[-1].send(text)
@@ -305,7 +316,6 @@ def test_survives_what_makes_no_sense(serve: Serve, new_tab: NewTab) -> None:
         tab.until("!document.getElementById('banner').hidden", "complaint")
         assert tab.text("banner-text").startswith(message["type"])
         tab.page.locator("#banner-close").click()
-    pipes[-1].send(good)  # a frame without radii, of no stage
     for frame in frames:
         count = len(pipes)
         pipes[-1].send(frame)  # cannot be acknowledged: the page connects anew

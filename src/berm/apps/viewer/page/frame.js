@@ -9,6 +9,9 @@ const KINDS = {
   float32: Float32Array,
 };
 
+// arrays of every moment, and their columns
+const NEEDED = { position: 3, radius: 1, material: 1, scatter: 1 };
+
 /** What is wrong with a frame that cannot be read. */
 export class FrameError extends Error {}
 
@@ -41,7 +44,26 @@ export function decodeFrame(buffer) {
     if (!inside) throw new FrameError(`array ${name} does not fit into its frame`);
     arrays[name] = new Kind(buffer, from, count);
   }
+  if (header.stream === "moment") checkMoment(header, arrays);
   return { header, arrays };
+}
+
+/** A moment that lacks something would fail in the middle of a picture, again and again. */
+function checkMoment(header, arrays) {
+  for (const [name, columns] of Object.entries(NEEDED)) {
+    if (arrays[name]?.length !== columns * header.n) throw new FrameError(`it has no ${name}`);
+  }
+  const numbers = [...vector(header.origin), header.scale, header.radius_min, header.radius_scale];
+  if (!numbers.every(Number.isFinite)) throw new FrameError("its scales are no numbers");
+  const poses = Array.isArray(header.bodies) ? header.bodies : [null];
+  const good = poses.every((pose) =>
+    [...vector(pose?.position), ...vector(pose?.rotation, 9)].every(Number.isFinite),
+  );
+  if (!good) throw new FrameError("its bodies have no poses");
+}
+
+function vector(value, length = 3) {
+  return Array.isArray(value) && value.length === length ? value : [NaN];
 }
 
 function readHeader(bytes) {
