@@ -80,7 +80,7 @@ function start(shading) {
   on("error", ({ message }) => banner.set("refused", { title: "Not done", text: message }));
   on("hello", (hello) => {
     plots.scene = hello.scene || "berm";
-    for (const part of [status, transport, panel, input, keys]) part.hello(hello);
+    for (const part of [status, transport, panel, input, keys, picking]) part.hello(hello);
     page.scene = plots.scene;
     stageVersion = null;
   });

@@ -11,6 +11,7 @@ export class Picking {
   constructor(element, view, connection) {
     Object.assign(this, { element, view, connection });
     this.tag = null;
+    this.asked = []; // tags, and null for rays, whose answers are under way
     this.ring = make("div", { className: "ring", hidden: true });
     element.parentElement.append(this.ring);
     const canvas = view.canvas;
@@ -22,18 +23,29 @@ export class Picking {
       const moved = start
         ? Math.hypot(event.clientX - start[0], event.clientY - start[1])
         : Infinity;
-      if (moved <= STILL) this.connection.send("pick", this.view.ray(event.clientX, event.clientY));
+      if (moved <= STILL) this.ask(null, this.view.ray(event.clientX, event.clientY));
       start = null;
     });
-    setInterval(() => this.ask(), EVERY);
+    setInterval(() => this.follow(), EVERY);
     view.addEventListener("drawn", () => this.placeRing());
   }
 
-  ask() {
-    if (this.tag !== null && !document.hidden) this.connection.send("pick", { tag: this.tag });
+  follow() {
+    if (this.tag !== null && !document.hidden) this.ask(this.tag, { tag: this.tag });
+  }
+
+  /** Ask for the grain on a ray (tag null) or the followed one; answers come in the same order. */
+  ask(tag, question) {
+    if (this.connection.send("pick", question)) this.asked.push(tag);
+  }
+
+  hello() {
+    this.asked = []; // what another connection was asked is not answered any more
   }
 
   picked(state) {
+    const asked = this.asked.shift() ?? null;
+    if (asked !== null && asked !== this.tag) return; // of a grain that was let go meanwhile
     if (state.tag === null) return this.close();
     if (!Array.isArray(state.position)) throw new TypeError("a grain without a position");
     this.tag = state.tag;
