@@ -98,20 +98,19 @@ def numpy_twin_step(world, dt):
         if np.linalg.norm(x[i] + u[i] - x[j] - u[j]) <= r[i] + r[j] + solver.TOUCH * r[i]:
             count[[i, j]] += 1
     for _ in range(solver.substeps):
-        p_kept = x + h * v + h * h * gravity + w[:, None] * kept
-        u = h * v + h * h * gravity + w[:, None] * full
+        u_kept = h * v + h * h * gravity + w[:, None] * kept  # leads to contact ...
+        p_kept = x + u_kept
+        u = h * v + h * h * gravity + w[:, None] * full  # ... and by this one sliding is judged
         split = w * np.maximum(solver.relaxation * count, 1.0)
         full, kept, count = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros(n)
         for i, j in pairs:
             d, rel, p = p_kept[i] - p_kept[j], u[i] - u[j], impulse[i, j]
             normal = d / np.linalg.norm(d)
-            gap, approach = np.linalg.norm(d) - r[i] - r[j], rel @ normal
+            gap, approach = np.linalg.norm(d) - r[i] - r[j], (u_kept[i] - u_kept[j]) @ normal
             mass, old = split[i] + split[j], p @ normal
             damp = c if gap <= mass * max(old, 0.0) else 0.0
-            # spring at the end from where the kept part leads, damper from where the full one does
-            force = -k * gap - damp * approach + mass * old * (k + damp / solver.memory_normal)
-            new = max(force / (1 + (k + damp) * mass), 0.0)
-            slip = rel - approach * normal
+            new = max(old - (old + k * gap + damp * approach) / (1 + (k + damp) * mass), 0.0)
+            slip = rel - (rel @ normal) * normal
             t = p - old * normal - slip / mass
             mu = mu_k if slip @ slip > (h * 1.5 * np.linalg.norm(gravity) * h) ** 2 else mu_s
             size = np.linalg.norm(t)

@@ -16,10 +16,9 @@ class Grains:
     """All grains of a world, in arrays of `capacity` rows of which the first `n` are alive.
 
     x: (capacity, 4) position and radius, m. v: (capacity, 4) velocity, m/s, and inverse mass,
-    1/kg. tag: int64, stable for life. material: int32 index. warm: (capacity, 8) what the solver
-    remembers: impulse (kg m), contact count, and the part of the impulse that it starts from.
-    was: int32 row at the last neighbour search (-1: new). Rows move when the solver sorts them;
-    tags do not.
+    1/kg. tag: int64, stable for life. material: int32 index. warm: (capacity, 4) what the solver
+    remembers: displacement by contacts in the last substep (m), and how many they were. was: int32
+    row at the last neighbour search (-1: new). Rows move when the solver sorts them; tags do not.
     """
 
     FIELDS = ("x", "v", "tag", "material", "warm", "was", "born")
@@ -33,7 +32,7 @@ class Grains:
         self.v: Array = np.zeros((capacity + PAD, 4), self.dtype)
         self.tag: Array = np.full(capacity + PAD, -1, np.int64)
         self.material: Array = np.zeros(capacity + PAD, np.int32)
-        self.warm: Array = np.zeros((capacity + PAD, 8), self.dtype)
+        self.warm: Array = np.zeros((capacity + PAD, 4), self.dtype)
         self.was: Array = np.full(capacity + PAD, -1, np.int32)
         self.born: Array = np.zeros(capacity + PAD, np.float32)
 

@@ -1,14 +1,10 @@
-"""Neighbour search on a uniform grid, into a half list in sliced ELLPACK (SELL-8-sigma).
+"""Neighbour search on a uniform grid: the pairs that may touch, each found once.
 
 Rows are sorted by cell, so that the three cells along the fast axis are one contiguous range of
 rows, tested eight at a time. Each pair is found once: by the grain with the larger reach, or, at
 equal reach, by the one with the lower row. Reach is radius plus skin plus the way that the grain
 will go in this step, in whole cells; so a fast grain or a big rock looks further without making
-the cells, and so the work of all others, larger.
-
-Layout: slices of 8 rows; rows are ordered by contact count within windows of 64 rows, so that
-the lanes of a slice have about equally many contacts. Slot k of slice s holds 8 neighbours at
-nbr[8 * (ptr[s] + k) + lane]; a lane without a contact there holds its own row.
+the cells, and so the work of all others, larger. `slices` lays the pairs out for the solvers.
 """
 
 from __future__ import annotations
@@ -21,8 +17,6 @@ from berm.kernels.vec8 import bits, count_zeros, fma, iota32, load4, splat
 AHEAD = 4.0  # steps that the list of a slow grain looks ahead ...
 AHEAD_MOST = 0.25  # ... but no further than this, in radii
 KNOCK = 0.1  # radii that a grain may be knocked off its way before the list is made anew
-WINDOW = 64  # rows sorted together by contact count; also the grain of slab limits
-MAX_COUNT = 256  # contact counts above this share one bucket in the window sort
 
 
 @jit
@@ -237,138 +231,52 @@ def search(
         )
 
 
-@inner
-def _order_slab(s, slab, count, lanes, width):
-    """Order rows of each window by falling count; note each slice's width."""
-    bucket = np.zeros(MAX_COUNT + 2, np.int64)
-    for w in range(slab[s], slab[s + 1], WINDOW):
-        last = min(w + WINDOW, slab[s + 1])
-        bucket[:] = 0
-        for i in range(w, last):
-            bucket[MAX_COUNT - min(count[i], MAX_COUNT) + 1] += 1
-        for b in range(MAX_COUNT + 1):
-            bucket[b + 1] += bucket[b]
-        for i in range(w, last):
-            b = MAX_COUNT - min(count[i], MAX_COUNT)
-            lanes[w + bucket[b]] = i
-            bucket[b] += 1
-        for k in range(last, ((last + 7) // 8) * 8):
-            lanes[k] = w  # idle lanes of the last slice
-        for q in range(w // 8, (last + 7) // 8):
-            widest = np.int64(0)
-            for k in range(8 * q, min(8 * q + 8, last)):
-                widest = max(widest, np.int64(count[lanes[k]]))
-            width[q] = widest
-
-
-@pjit
-def order_rows(slab, count, lanes, width):
-    """Fill `lanes` (row of each lane) and `width` (slots of each slice)."""
-    for s in prange(slab.shape[0] - 1):
-        _order_slab(s, slab, count, lanes, width)
-
-
-@inner
-def _old_impulse(i, j, was, o_ptr, o_nbr, o_imp, o_home, imp, at, lane):
-    """Carry the impulse of pair (i, j) over from the previous list, if it was there."""
-    a = was[i]
-    b = was[j]
-    if a < 0 or b < 0:
-        return
-    sign = 1.0
-    for _ in range(2):
-        home = o_home[a]
-        q = home // 8
-        lane_a = home % 8
-        for k in range(o_ptr[q], o_ptr[q + 1]):
-            if o_nbr[8 * k + lane_a] == b:
-                for c in range(3):
-                    imp[24 * at + 8 * c + lane] = sign * o_imp[24 * k + 8 * c + lane_a]
-                return
-        a, b = b, a
-        sign = -1.0
-
-
-@inner
-def _fill_slab(
-    s, slab, found, count, lanes, ptr, nbr, imp, home, was, o_ptr, o_nbr, o_imp, o_home, reach
-):
-    low = slab[s]
-    high = slab[s + 1]
-    first = np.empty(high - low, np.int64)
-    at = np.int64(0)
-    for i in range(slab[s], slab[s + 1]):
-        first[i - slab[s]] = at
-        at += count[i]
-    carry = o_nbr.shape[0] > 0
-    for q in range(slab[s] // 8, (slab[s + 1] + 7) // 8):
-        for lane in range(8):
-            real = 8 * q + lane < slab[s + 1]
-            row = lanes[8 * q + lane]
-            mine = np.int64(0)
-            if real:
-                home[row] = 8 * q + lane
-                mine = count[row]
-            for k in range(ptr[q + 1] - ptr[q]):
-                slot = ptr[q] + k
-                for c in range(3):
-                    imp[24 * slot + 8 * c + lane] = 0.0
-                if k < mine:
-                    j = found[s, first[row - slab[s]] + k]
-                    nbr[8 * slot + lane] = j
-                    low = min(low, np.int64(j))
-                    high = max(high, np.int64(j) + 1)
-                    if carry:
-                        _old_impulse(
-                            row, j, was, o_ptr, o_nbr, o_imp, o_home, imp, slot, lane
-                        )
-                else:
-                    nbr[8 * slot + lane] = row
-    reach[s, 0] = low
-    reach[s, 1] = high
-
-
-@pjit
-def fill(
-    slab, found, count, lanes, ptr, nbr, imp, home, was, o_ptr, o_nbr, o_imp, o_home, reach
-):
-    """Write the sliced list, carry old impulses over, note the rows that each slab touches."""
-    for s in prange(slab.shape[0] - 1):
-        _fill_slab(
-            s, slab, found, count, lanes, ptr, nbr, imp, home, was, o_ptr, o_nbr, o_imp, o_home,
-            reach,
-        )  # fmt: skip
-
-
 @jit
-def note_positions(x, v, n, dt, half_skin, ahead_on, ref, way):
-    """Write predicted position and spare room of each row to ref (n, 4).
+def note_positions(x, v, n, dt, half_skin, ahead_on, ref):
+    """Note what the list was made for, ref (n, 8): position, squared room, way in dt, 1 / way^2.
 
-    way (n,): squared distance from that position within which the list holds while a step is under
-    way: what the start of a step allows, and the grain's own way (it may be stopped) or a knock.
+    The list holds while each grain is within its room of the straight way from where it was to where
+    it would be after dt: it may go on, be stopped, or be knocked aside a little.
     """
     for i in range(n):
-        fast = np.sqrt(v[i, 0] ** 2 + v[i, 1] ** 2 + v[i, 2] ** 2) * dt
+        way2 = 0.0
         for c in range(3):
-            ref[i, c] = x[i, c] + dt * v[i, c]
-        ref[i, 3] = _spare(fast, x[i, 3]) if ahead_on else 0.0
-        way[i] = (half_skin * x[i, 3] + ref[i, 3] + max(fast, KNOCK * x[i, 3])) ** 2
+            ref[i, c] = x[i, c]
+            ref[i, 4 + c] = dt * v[i, c]
+            way2 += (dt * v[i, c]) ** 2
+        room = (half_skin + KNOCK) * x[i, 3]
+        if ahead_on:
+            room += _spare(np.sqrt(way2), x[i, 3])
+        ref[i, 3] = room * room
+        ref[i, 7] = 1.0 / max(way2, 1e-30)
 
 
 @inner
-def _moved_slab(s, slab, x, v, dt, half_skin, ref):
+def off_its_way(i, px, py, pz, ref):
+    """Whether grain i, at p, is further from its straight way than the list allows."""
+    px -= ref[i, 0]
+    py -= ref[i, 1]
+    pz -= ref[i, 2]
+    if px * px + py * py + pz * pz <= ref[i, 3]:
+        return False
+    along = (px * ref[i, 4] + py * ref[i, 5] + pz * ref[i, 6]) * ref[i, 7]
+    along = min(max(along, ref[i, 3] - ref[i, 3]), np.float32(1.0))
+    px -= along * ref[i, 4]
+    py -= along * ref[i, 5]
+    pz -= along * ref[i, 6]
+    return not (px * px + py * py + pz * pz <= ref[i, 3])
+
+
+@inner
+def _moved_slab(s, slab, x, v, h, ref):
     for i in range(slab[s], slab[s + 1]):
-        dx = x[i, 0] + dt * v[i, 0] - ref[i, 0]
-        dy = x[i, 1] + dt * v[i, 1] - ref[i, 1]
-        dz = x[i, 2] + dt * v[i, 2] - ref[i, 2]
-        limit = half_skin * x[i, 3] + ref[i, 3]
-        if not (dx * dx + dy * dy + dz * dz <= limit * limit):
+        if off_its_way(i, x[i, 0] + h * v[i, 0], x[i, 1] + h * v[i, 1], x[i, 2] + h * v[i, 2], ref):
             return True
     return False
 
 
 @pjit
-def any_moved(slab, x, v, dt, half_skin, ref, flag):
-    """Set flag[s] where a predicted position left its share of the skin around `ref`."""
+def any_moved(slab, x, v, h, ref, flag):
+    """Set flag[s] where a grain will be off its way in h."""
     for s in prange(slab.shape[0] - 1):
-        flag[s] = _moved_slab(s, slab, x, v, dt, half_skin, ref)
+        flag[s] = _moved_slab(s, slab, x, v, h, ref)

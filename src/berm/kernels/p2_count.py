@@ -41,7 +41,7 @@ from berm.kernels.vec8 import (
     gather4,
     lane,
     load,
-    scatter_add8,
+    scatter_add4,
     select,
     splat,
     store,
@@ -83,7 +83,7 @@ def root_factor(k, c, w, iterations):
 
 @inner
 def _prepare_slab(
-    s, slab, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows, w_body,
+    s, slab, part, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows, w_body,
     w_plane,
     w_imp, body_mat, par, iterations,
 ):  # fmt: skip
@@ -93,7 +93,7 @@ def _prepare_slab(
     known_pair = -1
     one = splat(par[GX] - par[GX] + np.float32(1.0))
     zero = splat(par[GX] - par[GX])
-    for q in range(slab[s] // 8, (slab[s + 1] + 7) // 8):
+    for q in range(part[s], part[s + 1]):
         rows = load(lanes, 8 * q)
         xi, yi, zi, ri = gather4(x, rows)
         ui, vi, wi, mi = gather4(u, rows)
@@ -157,7 +157,7 @@ def correct(gap, approach, slide2, factor, k, c, mu_s, mu_k, glue, zero, one, fl
 
 @inner
 def _pairs_slab(
-    s, slab, lanes, ptr, nbr, imp, x, u, mat, nmat, common, table, par, flags, retest, shift, acc,
+    s, slab, part, lanes, ptr, nbr, imp, x, u, mat, nmat, common, table, par, flags, retest, shift, acc,
     stats
 ):
     zero = splat(par[GX] - par[GX])
@@ -177,7 +177,7 @@ def _pairs_slab(
     total = zero
     most = zero
     number = zero
-    for q in range(slab[s] // 8, (slab[s + 1] + 7) // 8):
+    for q in range(part[s], part[s + 1]):
         if ptr[q] == ptr[q + 1]:
             continue
         rows = load(lanes, 8 * q)
@@ -237,12 +237,10 @@ def _pairs_slab(
                 total = total + depth
                 most = vmax(depth, most)
                 number = number + select(depth > zero, one, zero)
-            scatter_add8(
-                acc, j, shift, (lower * lx, lower * ly, lower * lz, on, zero, zero, zero, zero)
-            )
+            scatter_add4(acc, j, shift, (lower * lx, lower * ly, lower * lz, on))
             j = j_next
             nx, ny, nz, rx, ry, rz, gap, mj, rj = after
-        scatter_add8(acc, rows, shift, (ax, ay, az, an, zero, zero, zero, zero))
+        scatter_add4(acc, rows, shift, (ax, ay, az, an))
     if flags & STATS:
         for m in range(8):
             stats[s, 0] += lane(total, m)
@@ -291,7 +289,7 @@ def wall_correction(
 
 @inner
 def _contact_slab(
-    s, slab, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows, w_body,
+    s, slab, part, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows, w_body,
     w_plane,
     w_imp, body_mat, par, flags, retest, reach, base, acc, stats,
 ):  # fmt: skip
@@ -300,7 +298,7 @@ def _contact_slab(
         stats[s, c] = 0.0
     shift = base[s] - reach[s, 0]
     _pairs_slab(
-        s, slab, lanes, ptr, nbr, imp, x, u, mat, nmat, common, table, par, flags, retest, shift,
+        s, slab, part, lanes, ptr, nbr, imp, x, u, mat, nmat, common, table, par, flags, retest, shift,
         acc,
         stats,
     )  # fmt: skip
@@ -379,7 +377,7 @@ def predict_slab(s, slab, v, u, par):
 
 @pjit
 def solve(
-    slab, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows, w_body,
+    slab, part, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows, w_body,
     w_plane, w_imp,
     w_total, body_mat, par, base_flags, iterations, substeps, retest, reach, base, acc, stats,
 ):  # fmt: skip
@@ -392,7 +390,7 @@ def solve(
             predict_slab(s, slab, v, u, par)
         for s in prange(n):
             _prepare_slab(
-                s, slab, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows,
+                s, slab, part, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows,
                 w_body,
                 w_plane, w_imp, body_mat, par, iterations,
             )  # fmt: skip
@@ -401,7 +399,7 @@ def solve(
             flags = base_flags | (STATS if last and sub == substeps - 1 else 0)
             for s in prange(n):
                 _contact_slab(
-                    s, slab, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count,
+                    s, slab, part, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count,
                     w_rows,
                     w_body, w_plane, w_imp, body_mat, par, flags, retest, reach, base, acc, stats,
                 )  # fmt: skip

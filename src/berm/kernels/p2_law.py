@@ -16,44 +16,44 @@ from berm.kernels.vec8 import fma, select, vmax, vmin, vsqrt
 # places in the parameter vector
 GX, GY, GZ = 0, 1, 2  # h^2 g
 H, INV_H = 3, 4
-RELAX = 5  # share of the split mass (below 1: over-relaxation)
-KEEP_N, KEEP_T = 6, 7  # memory of the normal and tangential impulse
-TOUCH = 8  # counts as a contact when the gap is below TOUCH * radius
+RELAX = 5  # factor of the inverse mass that a contact sees (below 1: over-relaxation)
+MEMORY = 6  # part of its last impulse that a contact starts from in this iteration
+KEEP = 7  # the same in the first iteration of the next substep
+TOUCH = 8  # counts as a contact when the gap is below TOUCH * radius (split masses)
 SLIP = 9  # (h v_slip)^2: slower than this is "at rest" for static friction
 SLEEP = 10  # squared displacement below which a touching grain stays where it is
 BETA = 11  # improved-Jacobi factor of this iteration, [Francu14] (36)
-FRACTION = 12  # part of the step that is gone at the start of this substep
-SHARE = 13  # part of the step that one substep is
+FRACTION = 12  # part of the time ahead that is gone at the start of this substep
+SHARE = 13  # part of the time ahead that one substep is
 EPS = 14  # error reduction by depth (37), published form
 UP_X, UP_Y, UP_Z = 15, 16, 17  # unit vector against gravity
-RECALL = 18  # full impulse over the remembered part that this iteration starts from
-WEIGHT = 19  # from an impulse of a substep to its share of the step's mean force
-NPAR = 20
+WEIGHT = 18  # from an impulse of a substep to its share of the step's mean force
+NPAR = 19
 
 # rows of the material table, one column a pair of materials
 T_K, T_C, T_MU_S, T_MU_K, T_ADHESION = 0, 1, 2, 3, 4  # h^2 k, h c, -, -, h^2 a
 
-# flags: LAST iteration of a substep, STATS wanted
-ADHESIVE, ACCELERATED, LAST, STATS = 1, 2, 4, 8
+# flags: LAST iteration of a substep, STATS wanted, MANY contacts of a grain may be in one block
+ADHESIVE, ACCELERATED, LAST, STATS, MANY = 1, 2, 4, 8, 16
 
 
 @inline
 def respond(
-    nx, ny, nz, rx, ry, rz, gap, mass, px, py, pz, recall, k, c, mu_s, mu_k, glue, slip, keep_n,
-    keep_t, dx, dy, dz, beta, zero, one, flags,
+    nx, ny, nz, approach, rx, ry, rz, gap, mass, px, py, pz, memory, k, c, mu_s, mu_k, glue, slip,
+    dx, dy, dz, beta, zero, one, flags,
 ):  # fmt: skip
-    """New impulse of eight contacts and the part of it that is kept.
+    """New impulse of eight contacts.
 
-    n: normal; gap: where the remembered part of the impulses leads; r: relative displacement that
-    the full impulses of the last pass lead to; mass: inverse split mass; p: impulse remembered;
-    recall: full normal impulse over p's; glue: cap of the adhesive impulse (34)-(35); d: last
-    change of p, for acceleration.
+    n: normal; gap and approach (C_s, C_d, (17)): where the remembered part of the impulses leads;
+    r: relative displacement that the whole impulses of the last pass lead to; mass: inverse mass
+    of the pair; p: last impulse, of which the part `memory` is in gap and approach; glue: cap of
+    the adhesive impulse (34)-(35); d: last change of p, for acceleration.
 
-    Motion is judged by the full impulses: by the remembered part alone, a grain at rest would seem
-    to slide under its own weight in every substep, and friction that answers to that creeps.
+    Sliding is judged by the whole impulses: by the remembered part alone, a grain at rest would
+    seem to slide under its own weight in every substep, and friction that answers to that creeps.
     """
-    approach = fma(rx, nx, fma(ry, ny, rz * nz))  # C_d, (17)
-    normal = fma(px, nx, fma(py, ny, pz * nz))
+    before = fma(px, nx, fma(py, ny, pz * nz))
+    normal = memory * before
     # in contact where the prediction (2), without the remembered impulse, overlaps
     touching = gap <= mass * vmax(normal, zero)
     damp = select(touching, c, zero)
@@ -63,15 +63,14 @@ def respond(
     soft = fma(stiff, mass, one)
     shared = one / (soft * mass)
     inverse = shared * soft
-    # C_d is at `approach` for the full impulse of the last pass, C_s at `gap` for the kept part
-    ahead = fma(mass * damp, normal - recall * normal, damp * approach)
-    fresh = fma(zero - shared * mass, normal + fma(k, gap, ahead), normal)
-    tx = fma(zero - normal, nx, px)
-    ty = fma(zero - normal, ny, py)
-    tz = fma(zero - normal, nz, pz)
-    sx = fma(zero - approach, nx, rx)
-    sy = fma(zero - approach, ny, ry)
-    sz = fma(zero - approach, nz, rz)
+    fresh = fma(zero - shared * mass, normal + fma(k, gap, damp * approach), normal)
+    tx = fma(zero - before, nx, px)
+    ty = fma(zero - before, ny, py)
+    tz = fma(zero - before, nz, pz)
+    along = fma(rx, nx, fma(ry, ny, rz * nz))
+    sx = fma(zero - along, nx, rx)
+    sy = fma(zero - along, ny, ry)
+    sz = fma(zero - along, nz, rz)
     if flags & ACCELERATED:
         # [Francu14] (38) with a plus (ERRATA)
         turn = fma(dx, nx, fma(dy, ny, dz * nz))
@@ -88,24 +87,13 @@ def respond(
     tz = fma(zero - inverse, sz, tz)
     if flags & ADHESIVE:
         # a damper that resists separation, capped by the adhesive force (Sec. 6.5.2)
-        leaving = fma(mass, fresh - recall * normal, approach)
+        leaving = fma(mass, fresh - normal, approach)
         pull = vmin(vmax(leaving * inverse, zero), glue)
         fresh = fresh - pull
         cap = cap + glue
     size2 = fma(tx, tx, fma(ty, ty, tz * tz))
     keep = vmin(cap * vsqrt(size2) * (one / size2), one)  # root and quotient side by side
-    tx = tx * keep
-    ty = ty * keep
-    tz = tz * keep
-    fx = fma(fresh, nx, tx)
-    fy = fma(fresh, ny, ty)
-    fz = fma(fresh, nz, tz)
-    fresh = fresh * keep_n
-    return (
-        fx, fy, fz,
-        fma(fresh, nx, keep_t * tx), fma(fresh, ny, keep_t * ty), fma(fresh, nz, keep_t * tz),
-        approach,
-    )  # fmt: skip
+    return fma(fresh, nx, tx * keep), fma(fresh, ny, ty * keep), fma(fresh, nz, tz * keep)
 
 
 @inline

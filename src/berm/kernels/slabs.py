@@ -7,15 +7,15 @@ the number of threads, so sums come out the same on 1, 2 or 16 threads.
 from __future__ import annotations
 
 from berm.kernels.jit import inner
-from berm.kernels.vec8 import row8, set_row8, splat
+from berm.kernels.vec8 import quad, set_quad, splat4
 
 
 @inner
 def clear_slab(s, reach, base, acc):
     """Zero the accumulator of slab s (rows reach[s, 0] to reach[s, 1], from acc[base[s]])."""
-    zero = splat(acc[0, 0] - acc[0, 0])
+    zero = splat4(acc[0, 0] - acc[0, 0])
     for r in range(base[s], base[s] + reach[s, 1] - reach[s, 0]):
-        set_row8(acc, r, zero)
+        set_quad(acc, r, zero)
 
 
 @inner
@@ -29,4 +29,4 @@ def sum_slab(s, slab, reach, base, acc):
         last = min(slab[s + 1], reach[t, 1])
         other = base[t] - reach[t, 0]
         for r in range(first, last):
-            set_row8(acc, mine + r, row8(acc, mine + r) + row8(acc, other + r))
+            set_quad(acc, mine + r, quad(acc, mine + r) + quad(acc, other + r))

@@ -186,52 +186,40 @@ if _jit.JIT_ON:
 
         return types.none(array, types.int64, value), codegen
 
+    def _quads(builder: Any, data: Any, rows: list[Any], width: int, align: int) -> list[Any]:
+        """Columns of eight rows of `width` numbers, loaded and transposed four at a time."""
+        columns = []
+        first = [builder.mul(row, ir.Constant(_I64, width // 4)) for row in rows]
+        for quad in range(width // 4):
+            at = [builder.add(row, ir.Constant(_I64, quad)) for row in first]
+            pieces = [_load(builder, _row_pointer(builder, data, k, 4, 4), align) for k in at]
+            columns += _transpose_4_to_8(builder, pieces)
+        return columns
+
+    def _indices(builder: Any, index: Any) -> list[Any]:
+        """The lanes of an int32 vector as int64 scalars."""
+        lanes = [builder.extract_element(index, ir.Constant(_I32, k)) for k in range(LANES)]
+        return [builder.sext(one, _I64) for one in lanes]
+
+    def _gather(array: Any, index: Any, width: int) -> Any:
+        vec = Vec8(array.dtype)
+
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            ary = _array(context, builder, sig.args[0], args[0])
+            rows, align = _indices(builder, args[1]), _itemsize(context, sig.args[0])
+            return cgutils.pack_array(builder, _quads(builder, ary.data, rows, width, align))
+
+        return types.UniTuple(vec, width)(array, index), codegen
+
     @intrinsic
     def gather4(typingctx: Any, array: Any, index: Any) -> Any:
         """Rows array[index[k]] of an (N, 4) array, as four vectors (one a column)."""
-        vec = Vec8(array.dtype)
-
-        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            ary = _array(context, builder, sig.args[0], args[0])
-            rows = []
-            for k in range(LANES):
-                row = builder.sext(builder.extract_element(args[1], ir.Constant(_I32, k)), _I64)
-                pointer = _row_pointer(builder, ary.data, row, 4, 4)
-                rows.append(_load(builder, pointer, _itemsize(context, sig.args[0])))
-            return cgutils.pack_array(builder, _transpose_4_to_8(builder, rows))
-
-        return types.UniTuple(vec, 4)(array, index), codegen
+        return _gather(array, index, 4)
 
     @intrinsic
-    def gather8(typingctx: Any, array: Any, index: Any) -> Any:
-        """Rows array[index[k]] of an (N, 8) array, as eight vectors (one a column)."""
-        vec = Vec8(array.dtype)
-
-        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            ary = _array(context, builder, sig.args[0], args[0])
-            low, high = [], []
-            for k in range(LANES):
-                row = builder.sext(builder.extract_element(args[1], ir.Constant(_I32, k)), _I64)
-                # two halves: their transposes overlap with the loads
-                twice = builder.mul(row, ir.Constant(_I64, 2))
-                align = _itemsize(context, sig.args[0])
-                low.append(_load(builder, _row_pointer(builder, ary.data, twice, 4, 4), align))
-                next_ = builder.add(twice, ir.Constant(_I64, 1))
-                high.append(_load(builder, _row_pointer(builder, ary.data, next_, 4, 4), align))
-            columns = _transpose_4_to_8(builder, low) + _transpose_4_to_8(builder, high)
-            return cgutils.pack_array(builder, columns)
-
-        return types.UniTuple(vec, 8)(array, index), codegen
-
-    @intrinsic
-    def joined(typingctx: Any, low: Any, high: Any) -> Any:
-        """Eight lanes from two times four."""
-        vec = Vec8(low.scalar)
-
-        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            return _shuffle(builder, args[0], args[1], list(range(8)))
-
-        return vec(low, low), codegen
+    def gather12(typingctx: Any, array: Any, index: Any) -> Any:
+        """Rows array[index[k]] of an (N, 12) array, as twelve vectors (one a column)."""
+        return _gather(array, index, 12)
 
     @intrinsic
     def load4(typingctx: Any, array: Any, first: Any) -> Any:
@@ -240,14 +228,35 @@ if _jit.JIT_ON:
 
         def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             ary = _array(context, builder, sig.args[0], args[0])
-            rows = []
-            for k in range(LANES):
-                row = builder.add(args[1], ir.Constant(_I64, k))
-                pointer = _row_pointer(builder, ary.data, row, 4, 4)
-                rows.append(_load(builder, pointer, _itemsize(context, sig.args[0])))
-            return cgutils.pack_array(builder, _transpose_4_to_8(builder, rows))
+            rows = [builder.add(args[1], ir.Constant(_I64, k)) for k in range(LANES)]
+            align = _itemsize(context, sig.args[0])
+            return cgutils.pack_array(builder, _quads(builder, ary.data, rows, 4, align))
 
         return types.UniTuple(vec, 4)(array, types.int64), codegen
+
+    @intrinsic
+    def set_quad(typingctx: Any, array: Any, quad: Any, value: Any) -> Any:
+        """Write four lanes to the numbers from 4 * quad on of a contiguous 2-D array."""
+
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            ary = _array(context, builder, sig.args[0], args[0])
+            pointer = _row_pointer(builder, ary.data, args[1], 4, 4)
+            builder.store(args[2], pointer, align=_itemsize(context, sig.args[0]))
+            return context.get_dummy_value()
+
+        return types.none(array, types.int64, value), codegen
+
+    @intrinsic
+    def quad(typingctx: Any, array: Any, index: Any) -> Any:
+        """Four lanes: the numbers from 4 * index on of a contiguous 2-D array."""
+        vec = Vec8(array.dtype, 4)
+
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            ary = _array(context, builder, sig.args[0], args[0])
+            pointer = _row_pointer(builder, ary.data, args[1], 4, 4)
+            return _load(builder, pointer, _itemsize(context, sig.args[0]))
+
+        return vec(array, types.int64), codegen
 
     @intrinsic
     def load8(typingctx: Any, array: Any, first: Any) -> Any:
@@ -264,66 +273,6 @@ if _jit.JIT_ON:
             return cgutils.pack_array(builder, _transpose_8(builder, rows))
 
         return types.UniTuple(vec, 8)(array, types.int64), codegen
-
-    @intrinsic
-    def row8(typingctx: Any, array: Any, row: Any) -> Any:
-        """Row array[row] of an (N, 8) array as one vector."""
-        vec = Vec8(array.dtype)
-
-        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            ary = _array(context, builder, sig.args[0], args[0])
-            pointer = _row_pointer(builder, ary.data, args[1], 8, 8)
-            return _load(builder, pointer, _itemsize(context, sig.args[0]))
-
-        return vec(array, types.int64), codegen
-
-    @intrinsic
-    def set_row8(typingctx: Any, array: Any, row: Any, value: Any) -> Any:
-        """Write one vector to row array[row] of an (N, 8) array."""
-
-        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            ary = _array(context, builder, sig.args[0], args[0])
-            pointer = _row_pointer(builder, ary.data, args[1], 8, 8)
-            builder.store(args[2], pointer, align=_itemsize(context, sig.args[0]))
-            return context.get_dummy_value()
-
-        return types.none(array, types.int64, value), codegen
-
-    @intrinsic
-    def row4(typingctx: Any, array: Any, row: Any) -> Any:
-        """Row array[row] of an (N, 4) array as one vector of four lanes."""
-        vec = Vec8(array.dtype, 4)
-
-        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            ary = _array(context, builder, sig.args[0], args[0])
-            pointer = _row_pointer(builder, ary.data, args[1], 4, 4)
-            return _load(builder, pointer, _itemsize(context, sig.args[0]))
-
-        return vec(array, types.int64), codegen
-
-    @intrinsic
-    def set_row4(typingctx: Any, array: Any, row: Any, value: Any) -> Any:
-        """Write a vector of four lanes to row array[row] of an (N, 4) array."""
-
-        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            ary = _array(context, builder, sig.args[0], args[0])
-            pointer = _row_pointer(builder, ary.data, args[1], 4, 4)
-            builder.store(args[2], pointer, align=_itemsize(context, sig.args[0]))
-            return context.get_dummy_value()
-
-        return types.none(array, types.int64, value), codegen
-
-    @intrinsic
-    def halves(typingctx: Any, vec: Any) -> Any:
-        """The lower and the upper four of eight lanes."""
-        half = Vec8(vec.scalar, 4)
-
-        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            low = _shuffle(builder, args[0], args[0], [0, 1, 2, 3])
-            high = _shuffle(builder, args[0], args[0], [4, 5, 6, 7])
-            return cgutils.pack_array(builder, [low, high])
-
-        return types.UniTuple(half, 2)(vec), codegen
 
     @intrinsic
     def splat4(typingctx: Any, value: Any) -> Any:
@@ -344,22 +293,59 @@ if _jit.JIT_ON:
 
         return vec(vec, vec.scalar), codegen
 
+    def _transpose_8_to_4(builder: Any, columns: list[Any]) -> list[Any]:
+        """Four 8-vectors (one a coordinate) to eight 4-vectors (one a grain)."""
+        low, high = [0, 8, 1, 9, 4, 12, 5, 13], [2, 10, 3, 11, 6, 14, 7, 15]
+        a = _shuffle(builder, columns[0], columns[1], low)
+        b = _shuffle(builder, columns[0], columns[1], high)
+        c = _shuffle(builder, columns[2], columns[3], low)
+        d = _shuffle(builder, columns[2], columns[3], high)
+        first, second = [0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15]
+        pairs = [
+            _shuffle(builder, a, c, first),
+            _shuffle(builder, a, c, second),
+            _shuffle(builder, b, d, first),
+            _shuffle(builder, b, d, second),
+        ]
+        return [
+            _shuffle(builder, pair, pair, half) for half in ([0, 1, 2, 3], [4, 5, 6, 7])
+            for pair in pairs
+        ]  # fmt: skip
+
     @intrinsic
-    def scatter_add8(typingctx: Any, array: Any, index: Any, shift: Any, columns: Any) -> Any:
+    def scatter_add4(typingctx: Any, array: Any, index: Any, shift: Any, columns: Any) -> Any:
         """array[index[k] + shift, c] += columns[c][k], lane after lane (indices may repeat)."""
 
         def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             ary = _array(context, builder, sig.args[0], args[0])
             align = _itemsize(context, sig.args[0])
-            rows = _transpose_8(builder, cgutils.unpack_tuple(builder, args[3], 8))
-            for k in range(LANES):
-                row = builder.sext(builder.extract_element(args[1], ir.Constant(_I32, k)), _I64)
-                pointer = _row_pointer(builder, ary.data, builder.add(row, args[2]), 8, 8)
-                total = builder.fadd(_load(builder, pointer, align), rows[k])
+            pieces = _transpose_8_to_4(builder, cgutils.unpack_tuple(builder, args[3], 4))
+            for row, piece in zip(_indices(builder, args[1]), pieces, strict=True):
+                pointer = _row_pointer(builder, ary.data, builder.add(row, args[2]), 4, 4)
+                total = builder.fadd(_load(builder, pointer, align), piece)
                 builder.store(total, pointer, align=align)
             return context.get_dummy_value()
 
         return types.none(array, index, types.int64, columns), codegen
+
+    @intrinsic
+    def scatter_add_tail8(typingctx: Any, array: Any, index: Any, columns: Any) -> Any:
+        """array[index[k], 4 + c] += columns[c][k] of an (N, 12) array, lane after lane."""
+
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            ary = _array(context, builder, sig.args[0], args[0])
+            align = _itemsize(context, sig.args[0])
+            pieces = _transpose_8(builder, cgutils.unpack_tuple(builder, args[2], 8))
+            for row, piece in zip(_indices(builder, args[1]), pieces, strict=True):
+                third = builder.add(
+                    builder.mul(row, ir.Constant(_I64, 3)), ir.Constant(_I64, 1)
+                )
+                pointer = _row_pointer(builder, ary.data, third, 4, 8)
+                total = builder.fadd(_load(builder, pointer, align), piece)
+                builder.store(total, pointer, align=align)
+            return context.get_dummy_value()
+
+        return types.none(array, index, columns), codegen
 
     @intrinsic
     def splat(typingctx: Any, value: Any) -> Any:
@@ -493,20 +479,17 @@ else:
         count_zeros,
         fma,
         gather4,
-        gather8,
-        halves,
+        gather12,
         iota32,
-        joined,
         lane,
         load,
         load4,
         load8,
-        row4,
-        row8,
-        scatter_add8,
+        quad,
+        scatter_add4,
+        scatter_add_tail8,
         select,
-        set_row4,
-        set_row8,
+        set_quad,
         splat,
         splat4,
         store,

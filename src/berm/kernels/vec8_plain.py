@@ -22,13 +22,9 @@ def gather4(array: Any, index: Any) -> Any:
     return rows[:, 0].copy(), rows[:, 1].copy(), rows[:, 2].copy(), rows[:, 3].copy()
 
 
-def gather8(array: Any, index: Any) -> Any:
+def gather12(array: Any, index: Any) -> Any:
     rows = array[index]
-    return tuple(rows[:, c].copy() for c in range(8))
-
-
-def joined(low: Any, high: Any) -> Any:
-    return np.concatenate([low, high])
+    return tuple(rows[:, c].copy() for c in range(12))
 
 
 def load4(array: Any, first: int) -> Any:
@@ -39,19 +35,12 @@ def load8(array: Any, first: int) -> Any:
     return tuple(array[first : first + LANES, c].copy() for c in range(8))
 
 
-def row8(array: Any, row: int) -> Any:
-    return array[row].copy()
+def quad(array: Any, index: int) -> Any:
+    return array.reshape(-1, 4)[index].copy()
 
 
-def set_row8(array: Any, row: int, value: Any) -> None:
-    array[row] = value
-
-
-row4, set_row4 = row8, set_row8
-
-
-def halves(vec: Any) -> Any:
-    return vec[:4].copy(), vec[4:].copy()
+def set_quad(array: Any, index: int, value: Any) -> None:
+    array.reshape(-1, 4)[index] = value
 
 
 def splat4(value: Any) -> Any:
@@ -64,10 +53,16 @@ def with_last(vec: Any, value: Any) -> Any:
     return result
 
 
-def scatter_add8(array: Any, index: Any, shift: int, columns: Any) -> None:
+def scatter_add4(array: Any, index: Any, shift: int, columns: Any) -> None:
+    for k in range(LANES):
+        for c in range(4):
+            array[index[k] + shift, c] += columns[c][k]
+
+
+def scatter_add_tail8(array: Any, index: Any, columns: Any) -> None:
     for k in range(LANES):
         for c in range(8):
-            array[index[k] + shift, c] += columns[c][k]
+            array[index[k], 4 + c] += columns[c][k]
 
 
 def splat(value: Any) -> Any:

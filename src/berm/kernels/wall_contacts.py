@@ -398,6 +398,25 @@ def match_contacts(
         )  # fmt: skip
 
 
+@inner
+def _share_slab(s, rows, plane, count):
+    for b in range(0, count[s], 8):
+        last = min(b + 8, count[s])
+        for k in range(b, last):
+            same = 0
+            for other in range(b, last):
+                if rows[s, other] == rows[s, k]:
+                    same += 1
+            plane[s, k, 7] = same
+
+
+@pjit
+def share_blocks(rows, plane, count):
+    """Note for each contact how many of its block of eight are of the same grain."""
+    for s in prange(count.shape[0]):
+        _share_slab(s, rows, plane, count)
+
+
 @jit
 def sum_forces(rows, body, plane, total, count, x, origin, out):
     """Add force and torque about the body's origin of all contacts to out (bodies, 6)."""

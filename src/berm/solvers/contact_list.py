@@ -10,48 +10,78 @@ import numpy.typing as npt
 from berm.core.errors import SimulationError
 from berm.core.grains import PAD, Grains
 from berm.kernels import neighbours
+from berm.kernels import slices as layout
 
 Array = npt.NDArray[Any]
 
-ROWS_PER_SLAB = 1024
-MIN_SLABS, MAX_SLABS = 8, 96
+ROWS_PER_SLAB = 2048
+ROWS_TOGETHER = 64  # slabs begin at multiples of this
+MIN_SLABS, MAX_SLABS = 4, 96
 LARGE = 200_000  # grains from which buffers are given back after each search
+FULL = 0.85  # of the lanes that a list sorted anew fills: below, rows are sorted anew ...
+CALM = 30  # ... but not sooner than so many steps after the last time: a new order is a kick
 ROOM = 1.15  # cells are wider than a grain by this, so that slow grains need no wider search
 
 
 def slab_limits(n: int) -> Array:
     """Cut n rows into slabs; depends on n only, so results do not depend on the threads."""
     wanted = min(max(n // ROWS_PER_SLAB, MIN_SLABS), MAX_SLABS)
-    windows = max(-(-n // neighbours.WINDOW), 1)
-    slabs = min(wanted, windows)
-    cuts = (np.arange(slabs + 1) * windows) // slabs * neighbours.WINDOW
+    units = max(-(-n // ROWS_TOGETHER), 1)
+    slabs = min(wanted, units)
+    cuts = (np.arange(slabs + 1) * units) // slabs * ROWS_TOGETHER
     limits: Array = np.minimum(cuts, n).astype(np.int64)
     return limits
+
+
+def colour_slabs(reach: Array) -> tuple[Array, Array]:
+    """Colour slabs so that none meets another of its colour in the rows that they touch.
+
+    reach (slabs, 2): first and end of those rows. Returns first place of each colour, and the
+    slabs in the order of their turns.
+    """
+    ends: list[list[int]] = []  # slabs of each colour so far; rows rise with the slabs
+    for s, (low, high) in enumerate(reach):
+        for members in ends:
+            if all(high <= reach[t, 0] or low >= reach[t, 1] for t in members):
+                members.append(s)
+                break
+        else:
+            ends.append([s])
+    colour = np.cumsum([0] + [len(members) for members in ends])
+    turn = np.array([s for members in ends for s in members])
+    return colour.astype(np.int64), turn.astype(np.int64)
 
 
 class ContactList:
     """Candidate pairs of the grains, in sliced ELLPACK, with the impulse that each remembers.
 
-    Built with a skin: pairs whose gap is below skin * radius at some time in the step. It stays
-    valid until a predicted position has moved by half a skin, so a settled bed searches rarely.
+    Built with a skin: pairs whose gap is below skin * radius at some time in the coming dt. It
+    stays valid until a grain has left its straight way by half a skin and a little more, so a
+    settled bed searches rarely.
     """
 
-    STATE = ("slab", "lanes", "ptr", "nbr", "imp", "home", "reach", "base", "ref", "way")
+    STATE = ("slab", "part", "lanes", "ptr", "nbr", "imp", "home", "reach", "base", "ref", "colour",
+             "turn")  # fmt: skip
 
     def __init__(self, dtype: npt.DTypeLike, ahead: bool = True, remember: bool = True) -> None:
         self.dtype = np.dtype(dtype)
         self.ahead = ahead  # list pairs that may meet within the step, not only at its end
         self.remember = remember  # carry the contacts' impulses from list to list
         self.slab: Array = np.zeros(1, np.int64)  # (slabs + 1,) row limits
+        self.part: Array = np.zeros(1, np.int64)  # (slabs + 1,) slice limits
         self.lanes: Array = np.zeros(0, np.int32)  # row of each lane
         self.ptr: Array = np.zeros(1, np.int64)  # first slot of each slice
         self.nbr: Array = np.zeros(0, np.int32)  # neighbour of each slot and lane
         self.imp: Array = np.zeros(0, self.dtype)  # remembered impulse, kg m
         self.home: Array = np.zeros(0, np.int32)  # lane of each row
+        self.fullness = 1.0  # share of the lanes in use when rows were last sorted by count
+        self.since_sort = 0  # steps since then
+        self.sparse = False  # whether too few lanes are in use now
         self.reach: Array = np.zeros((0, 2), np.int64)  # rows that a slab touches
         self.base: Array = np.zeros(0, np.int64)  # where its accumulator starts
-        self.ref: Array = np.zeros((0, 4), self.dtype)  # predicted positions and spare room
-        self.way: Array = np.zeros(0, self.dtype)  # squared distance from them within a step
+        self.colour: Array = np.zeros(1, np.int64)  # first turn of each colour of slabs
+        self.turn: Array = np.zeros(0, np.int64)  # slabs by colour
+        self.ref: Array = np.zeros((0, 8), self.dtype)  # what it was made for: place, room, way
         self.came_from: Array = np.zeros(0, np.int32)  # row before the last search, -1: new
         self._most = 0  # entries of the fullest slab at the last search
         self._store: dict[str, Array] = {}  # buffers kept, since fresh memory costs page faults
@@ -70,15 +100,15 @@ class ContactList:
         """Number of slabs."""
         return len(self.slab) - 1
 
-    def is_stale(self, grains: Grains, dt: float, skin: float) -> bool:
-        """Whether some grain's predicted position left its half of the skin."""
+    def is_stale(self, grains: Grains, h: float) -> bool:
+        """Whether a grain will be off its way after the first substep, h; asked once a step."""
+        self.since_sort += 1
         if grains.changed or len(self.ref) < grains.n or self.slabs == 0:
             return True
+        if self.sparse and self.since_sort >= CALM:
+            return True
         flag = np.zeros(self.slabs, np.bool_)
-        real: Any = self.dtype.type
-        neighbours.any_moved(
-            self.slab, grains.x, grains.v, real(dt), real(0.5 * skin), self.ref, flag
-        )
+        neighbours.any_moved(self.slab, grains.x, grains.v, self.dtype.type(h), self.ref, flag)
         return bool(flag.any())
 
     def build(self, grains: Grains, dt: float, skin: float) -> None:
@@ -113,10 +143,9 @@ class ContactList:
         found, count = self._search(grains, dt, skin, top > 0, level, cell, start, dims, axes)
         self._slice(grains, found, count)
         self.came_from = grains.was[:n].copy()
-        self.ref = self._room("ref", 4 * n, self.dtype).reshape(n, 4)
-        self.way = self._room("way", n, self.dtype)
+        self.ref = self._room("ref", 8 * n, self.dtype).reshape(n, 8)
         neighbours.note_positions(
-            grains.x, grains.v, n, real(dt), real(0.5 * skin), self.ahead, self.ref, self.way
+            grains.x, grains.v, n, real(dt), real(0.5 * skin), self.ahead, self.ref
         )
         grains.was[:n] = np.arange(n, dtype=np.int32)
         grains.changed = False
@@ -127,7 +156,7 @@ class ContactList:
     def _release(self) -> None:
         """Give back all buffers but those of the present list: memory matters more than faults."""
         side = str(self.moves % 2)
-        kept = {"ref", "way", "lanes" + side, "nbr" + side, "imp" + side, "home" + side}
+        kept = {"ref", "lanes" + side, "nbr" + side, "imp" + side, "home" + side}
         self._store = {name: self._store[name] for name in kept}
 
     def _grid(self, grains: Grains, dt: float, skin: float) -> tuple[Array, Array, float]:
@@ -176,26 +205,57 @@ class ContactList:
             room = int(1.2 * self._most)
 
     def _slice(self, grains: Grains, found: Array, count: Array) -> None:
-        slices = -(-grains.n // 8)
+        """Lay the pairs out in slices, in the order of the last list as far as that is good."""
         side = str(self.moves % 2)  # the other side holds the list that impulses come from
-        lanes = self._room("lanes" + side, 8 * slices, np.int32)
-        width = np.zeros(slices, np.int64)
-        neighbours.order_rows(self.slab, count, lanes, width)
-        ptr = np.concatenate([[0], np.cumsum(width)]).astype(np.int64)
+        now = np.full(len(self.home), -1, np.int32)
+        was = grains.was[: grains.n]
+        now[was[was >= 0]] = np.flatnonzero(was >= 0)
+        kept = self.remember and len(self.lanes) > 0
+        rough, width, reach, part = self._arrange(count, found, now, kept)
+        pairs = int(count.sum())
+        self.sparse = pairs < FULL * self.fullness * 8 * sum(int(w.sum()) for w in width)
+        if kept and self.sparse and self.since_sort >= CALM:
+            kept = False  # rows with many and few neighbours have come together
+            rough, width, reach, part = self._arrange(count, found, now, kept)
+        ptr = np.concatenate([[0], np.cumsum(np.concatenate(width))]).astype(np.int64)
+        if not kept:
+            self.fullness = pairs / max(8 * int(ptr[-1]), 1)
+            self.since_sort, self.sparse = 0, False
+        lanes = self._room("lanes" + side, 8 * int(part[-1]), np.int32)
         nbr = self._room("nbr" + side, 8 * int(ptr[-1]), np.int32)
         imp = self._room("imp" + side, 24 * int(ptr[-1]), self.dtype)
         home = self._room("home" + side, grains.n, np.int32)
-        reach = np.empty((self.slabs, 2), np.int64)
         old_nbr = self.nbr if self.remember else self.nbr[:0]
-        neighbours.fill(
-            self.slab, found, count, lanes, ptr, nbr, imp, home, grains.was, self.ptr, old_nbr,
-            self.imp, self.home, reach,
+        layout.fill(
+            self.slab, part, found, count, rough, lanes, ptr, nbr, imp, home, grains.was, now,
+            self.ptr, old_nbr, self.imp, self.home, reach,
         )  # fmt: skip
-        self.lanes, self.ptr, self.nbr, self.imp = lanes, ptr, nbr, imp
+        self.part, self.lanes, self.ptr, self.nbr, self.imp = part, lanes, ptr, nbr, imp
         self.home, self.reach = home, reach
+        self.colour, self.turn = colour_slabs(reach)
         self.base = np.concatenate([[0], np.cumsum(reach[:, 1] - reach[:, 0])[:-1]]).astype(
             np.int64
         )
+
+    def _arrange(
+        self, count: Array, found: Array, now: Array, kept: bool
+    ) -> tuple[Array, list[Array], Array, Array]:
+        """Rows and widths of the slices, rows that each slab touches, first slice of each slab."""
+        queue = self._room("queue", len(count), np.int32)
+        length = np.zeros(self.slabs, np.int64)
+        if kept:
+            layout.keep_order(
+                self.slab, ROWS_TOGETHER, count, now, self.lanes, self.home, queue, length
+            )
+        else:
+            layout.sort_rows(self.slab, count, queue, length)
+        rows = int(np.diff(self.slab).max())
+        rough = self._room("rough", self.slabs * 8 * rows, np.int32).reshape(self.slabs, -1)
+        width = self._room("width", self.slabs * rows, np.int32).reshape(self.slabs, -1)
+        reach, part = np.empty((self.slabs, 2), np.int64), np.zeros(self.slabs + 1, np.int64)
+        layout.arrange(self.slab, found, count, queue, length, rough, width, reach, part)
+        used = [width[s, : part[s + 1]] for s in range(self.slabs)]
+        return rough, used, reach, np.cumsum(part)
 
     def accumulator_rows(self) -> int:
         """Rows that the slabs' private accumulators need together."""
@@ -211,7 +271,12 @@ class ContactList:
 
     def state(self) -> dict[str, Any]:
         """Everything that a bit-for-bit restart needs."""
-        return {name: getattr(self, name).copy() for name in self.STATE} | {"moves": self.moves}
+        return {name: getattr(self, name).copy() for name in self.STATE} | {
+            "moves": self.moves,
+            "fullness": self.fullness,
+            "since_sort": self.since_sort,
+            "sparse": self.sparse,
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put a state back."""
@@ -219,3 +284,6 @@ class ContactList:
             setattr(self, name, np.ascontiguousarray(state[name]))
         self._store.clear()
         self.moves = int(state["moves"])
+        self.fullness = float(state["fullness"])
+        self.since_sort = int(state["since_sort"])
+        self.sparse = bool(state["sparse"])

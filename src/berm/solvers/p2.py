@@ -14,17 +14,19 @@ from berm.core.errors import InputError, SimulationError
 from berm.core.grains import Grains
 from berm.core.materials import mix
 from berm.core.report import StepReport
-from berm.kernels import p2_count, p2_mass, p2_serial
+from berm.kernels import p2_count, p2_mass, p2_serial, p2_sweep
 from berm.kernels import p2_law as at
 from berm.kernels.jit import use_threads_for
-from berm.kernels.neighbours import AHEAD_MOST
+from berm.kernels.neighbours import AHEAD_MOST, KNOCK
 from berm.solvers.base import SOLVERS, Stages, WorldView
 from berm.solvers.contact_list import ContactList
 from berm.solvers.walls import Walls
 
 Array = npt.NDArray[Any]
 
-AVERAGING = ("mass", "count", "serial")
+AVERAGING = ("sweep", "mass", "count", "serial")
+MEMORY = 0.5  # the largest that is stable for every wavelength, docs/theory/p2.md
+CONSERVING = ("sweep", "mass")  # keep impulses; each pair gets equal and opposite ones
 
 
 @SOLVERS.register("p2")
@@ -32,12 +34,14 @@ AVERAGING = ("mass", "count", "serial")
 class P2:
     """Position-based grains with visco-elastic contact, friction and adhesion, [Holz14].
 
-    averaging: "mass" (mass splitting, conserves momentum; default), "count" (the published
-    average (9)), or "serial" (published corrections, Gauss-Seidel, one thread).
+    averaging: "sweep" (each correction at once, parallel by colours, conserves momentum; default),
+    "mass" (all corrections side by side with split masses, conserves momentum), "count" (the
+    published average (9)), or "serial" (published corrections, Gauss-Seidel, one thread).
     iterations, substeps: passes over the contacts a substep, substeps a step.
-    memory_normal, memory_tangent: part of a contact's impulse that the next substep starts from.
-    relaxation: share of the split mass; 1 cannot overshoot, below 0.8 may become unstable.
-    acceleration: factor of the improved-Jacobi term, [Francu14] (36)-(38), for iterations > 1.
+    memory: part of the contacts' impulses that the next substep starts from.
+    relaxation: factor of the inverse mass that a contact sees; below 1: over-relaxation.
+    acceleration: factor of the improved-Jacobi term, [Francu14] (36)-(38), for "mass" with several
+    iterations.
     eps_depth: error reduction by depth (37), published form only.
     sleep: displacement a step (m) below which a grain stays where it is (Sec. 7); 0: off.
     retest: published form: test C_s <= 0 in every iteration instead of once a step.
@@ -45,12 +49,11 @@ class P2:
     slip_speed: relative speed (m/s) above which kinetic friction holds; None: 1.5 g h.
     """
 
-    averaging: str = "mass"
+    averaging: str = "sweep"
     iterations: int = 1
     substeps: int = 10
-    memory_normal: float = 0.5
-    memory_tangent: float = 1.0
-    relaxation: float = 0.9
+    memory: float = MEMORY
+    relaxation: float = 1.0
     acceleration: float = 0.0
     eps_depth: float = 0.0
     sleep: float = 0.0
@@ -68,8 +71,7 @@ class P2:
         for field, low, high in (
             ("iterations", 1, 100_000),
             ("substeps", 1, 100_000),
-            ("memory_normal", 0.0, 1.0),
-            ("memory_tangent", 0.0, 1.0),
+            ("memory", 0.0, 1.0),
             ("relaxation", 0.1, 4.0),
             ("acceleration", 0.0, 1.0),
             ("eps_depth", 0.0, 1.0),
@@ -107,11 +109,11 @@ class P2:
         self.real = world.grains.dtype.type
         # with substeps, contacts may come and go within a step
         self.contacts = ContactList(
-            world.grains.dtype, ahead=self.substeps > 1, remember=self.averaging == "mass"
+            world.grains.dtype, ahead=self.substeps > 1, remember=self.averaging in CONSERVING
         )
         self.walls = Walls(world.grains.dtype)
-        self.row: Array = np.zeros((0, 8), world.grains.dtype)  # what the contacts of a grain need
-        self.acc: Array = np.zeros((1, 8), world.grains.dtype)
+        self.row: Array = np.zeros((0, 12), world.grains.dtype)  # what the contacts of a grain need
+        self.acc: Array = np.zeros((1, 4), world.grains.dtype)
         self.change: Array = np.zeros(0, world.grains.dtype)
         self.mean_mass = 0.0
         self.wall_skin = 0.0
@@ -132,7 +134,7 @@ class P2:
         while done < self.substeps:
             left = dt * (self.substeps - done) / self.substeps
             with clock.stage("search"):
-                fresh = self._search(grains, left, under_way=done > 0)
+                fresh = self._search(grains, dt, under_way=done > 0)
                 report.rebuilt += fresh
             with clock.stage("walls"):
                 self._find_walls(world, left, dt - left, fresh)
@@ -144,19 +146,19 @@ class P2:
         report.timings = clock.seconds
         return report
 
-    def _search(self, grains: Grains, left: float, under_way: bool) -> bool:
+    def _search(self, grains: Grains, dt: float, under_way: bool) -> bool:
         """Make the list of pairs anew if it has to be; `under_way`: a grain has left its way."""
         self.changed = grains.changed
         if grains.changed:
             self.mean_mass = float(grains.mass.mean())
             # at least as far as a grain may go while the list of pairs is kept
-            far = max(self.WALL_SKIN, 0.5 * self.skin + AHEAD_MOST)
+            far = max(self.WALL_SKIN, 0.5 * self.skin + AHEAD_MOST + KNOCK)
             self.wall_skin = far * float(grains.radius.mean(dtype=np.float64))
             kinds = grains.material[: grains.n]
             self.only_kind = int(kinds[0]) if kinds.min() == kinds.max() else -1
-        fresh = under_way or self.contacts.is_stale(grains, left, self.skin)
+        fresh = under_way or self.contacts.is_stale(grains, dt / self.substeps)
         if fresh:
-            self.contacts.build(grains, left, self.skin)
+            self.contacts.build(grains, dt, self.skin)
         self._make_room(grains.n)
         return fresh
 
@@ -177,12 +179,12 @@ class P2:
         return known != len(world.bodies) or any(body.driven for body in world.bodies)
 
     def _make_room(self, n: int) -> None:
-        width = 8 if self.averaging == "mass" else 4
+        width = 12 if self.averaging in CONSERVING else 4
         if len(self.row) < n:
             self.row = np.zeros((int(1.2 * n) + 8, width), self.real)
         rows = self.contacts.accumulator_rows() + 1
-        if len(self.acc) < rows:
-            self.acc = np.zeros((int(1.1 * rows) + 8, 8), self.real)
+        if len(self.acc) < rows and self.averaging != "sweep":
+            self.acc = np.zeros((int(1.1 * rows) + 8, 4), self.real)
         if self.acceleration and len(self.change) < len(self.contacts.imp):
             self.change = np.zeros(len(self.contacts.imp), self.real)
 
@@ -197,33 +199,30 @@ class P2:
         common = self.only_kind * nmat + self.only_kind if self.only_kind >= 0 else -1
         stats = np.zeros((list_.slabs, 8))
         base_flags = at.ADHESIVE if table[at.T_ADHESION].any() else 0
-        if self.averaging != "mass":
-            kernel = p2_count.solve if self.averaging == "count" else p2_serial.solve
-            kernel(
-                list_.slab, list_.lanes, list_.ptr, list_.nbr, list_.imp, grains.x, grains.v,
-                self.row, grains.material, nmat, common, table, walls.count, walls.rows, walls.body,
-                walls.plane, walls.impulse, walls.total, body_mat, par, base_flags,
-                self.iterations, self.substeps, self.retest, list_.reach, list_.base, self.acc,
+        lists = (list_.part, list_.lanes, list_.ptr, list_.nbr, list_.imp)
+        soil = (grains.material, nmat, common, table)
+        touching = (walls.count, walls.rows, walls.body, walls.plane, walls.impulse, walls.total)
+        law = (body_mat, par, base_flags, self.iterations)
+        memory = self.real(self.memory)
+        if self.averaging == "sweep":
+            return stats, p2_sweep.solve(
+                list_.slab, list_.part, list_.colour, list_.turn, *lists[1:], grains.x, grains.v, self.row,
+                grains.warm, *soil, *touching, *law, first, self.substeps, memory, list_.ref,
                 stats,
             )  # fmt: skip
-            return stats, self.substeps
-        lists = (list_.slab, list_.lanes, list_.ptr, list_.nbr)
-        p2_mass.predict(list_.slab, grains.x, grains.v, grains.warm, self.row, par)
-        if self.changed:  # the others know how many contacts they had in the last pass
-            par[at.FRACTION], par[at.SHARE] = 0.0, 1.0 / (self.substeps - first)
-            p2_mass.recount(
-                *lists, grains.v, self.row, grains.warm, walls.count, walls.rows,
-                walls.plane, par, list_.reach, list_.base, self.acc,
+        sums = (list_.reach, list_.base, self.acc)
+        if self.averaging == "mass":
+            return stats, p2_mass.solve(
+                list_.slab, *lists, self.change, grains.x, grains.v, self.row, grains.warm, *soil,
+                *touching, *law, first, self.substeps, memory, self.real(self.acceleration),
+                self.changed, *sums, list_.ref, stats,
             )  # fmt: skip
-        done = p2_mass.solve(
-            *lists, list_.imp, self.change, grains.x, grains.v, self.row, grains.warm,
-            grains.material, nmat, common, table, walls.count, walls.rows, walls.body, walls.plane,
-            walls.impulse, walls.total, body_mat, par, base_flags, self.iterations, first,
-            self.substeps, self.real(self.memory_normal), self.real(self.memory_tangent),
-            self.real(self.acceleration), list_.reach, list_.base, self.acc, list_.ref, list_.way,
-            stats,
+        kernel = p2_count.solve if self.averaging == "count" else p2_serial.solve
+        kernel(
+            list_.slab, *lists, grains.x, grains.v, self.row, *soil, *touching, *law,
+            self.substeps, self.retest, *sums, stats,
         )  # fmt: skip
-        return stats, done
+        return stats, self.substeps
 
     def _parameters(self, world: WorldView, h: float) -> Array:
         par = np.zeros(at.NPAR, self.real)
@@ -245,7 +244,7 @@ class P2:
         **Deviation**: the published form caps adhesion in every iteration; each gets its share,
         so that all iterations together pull with F_a, not with n F_a.
         """
-        share = 1.0 if self.averaging == "mass" else 1.0 / self.iterations
+        share = 1.0 if self.averaging in CONSERVING else 1.0 / self.iterations
         count = len(world.materials)
         table = np.zeros((5, max(count * count, 1)), self.real)
         for a, first in enumerate(world.materials):

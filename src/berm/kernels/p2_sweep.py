@@ -1,0 +1,247 @@
+"""P2 by sweeps: Gauss-Seidel over the contacts, in parallel; berm's default.
+
+The contact law of [Holz14] on impulses that are kept from substep to substep (`p2_law`). Contacts
+are taken eight at a time, one of each lane of the list, whose grains lie far apart; each answer
+moves both grains at once, so that the next contact sees it. Slabs whose rows do not meet run side
+by side, one colour after the other, so the order, and with it every bit, is the same on any number
+of threads.
+
+**Deviation** from print: corrections are applied at once instead of averaged (9). A pair's two
+corrections are equal and opposite; averaging breaks that.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from berm.kernels.jit import inner, pjit, prange
+from berm.kernels.p2_contacts import (
+    astray,
+    constants,
+    note_overlaps,
+    pair_response,
+    predict_row,
+    set_row,
+    wall_response,
+)
+from berm.kernels.p2_law import (
+    FRACTION,
+    GX,
+    INV_H,
+    KEEP,
+    LAST,
+    MANY,
+    MEMORY,
+    SHARE,
+    SLEEP,
+    STATS,
+    WEIGHT,
+    H,
+)
+from berm.kernels.vec8 import (
+    fma,
+    gather12,
+    lane,
+    load,
+    quad,
+    scatter_add_tail8,
+    select,
+    set_quad,
+    splat4,
+    vmax,
+    with_last,
+)
+
+
+@inner
+def _pairs_slab(s, slab, part, lanes, ptr, nbr, imp, row, mat, nmat, common, table, par, flags, stats):
+    law = constants(par, table, common)
+    zero, one, _, _, memory, scale, _, _, _, _, _, _, _, _ = law
+    none = imp[:0]
+    total = zero
+    most = zero
+    number = zero
+    for q in range(part[s], part[s + 1]):
+        if ptr[q] == ptr[q + 1]:
+            continue
+        rows = load(lanes, 8 * q)
+        x, y, z, r, ux, uy, uz, w, vx, vy, vz, _ = gather12(row, rows)
+        ax = ux
+        ay = uy
+        az = uz
+        bx = vx
+        by = vy
+        bz = vz
+        for slot in range(ptr[q], ptr[q + 1]):
+            j = load(nbr, 8 * slot)
+            fx, fy, fz, px, py, pz, wj, gap, _ = pair_response(
+                rows, (x, y, z, r, ax, ay, az, w, bx, by, bz, zero), j, slot, law, scale, row, imp,
+                none, mat, nmat, common, table, flags,
+            )  # fmt: skip
+            kx = fma(zero - memory, px, fx)
+            ky = fma(zero - memory, py, fy)
+            kz = fma(zero - memory, pz, fz)
+            fx = fx - px
+            fy = fy - py
+            fz = fz - pz
+            wj = zero - wj
+            scatter_add_tail8(
+                row, j, (wj * kx, wj * ky, wj * kz, zero, wj * fx, wj * fy, wj * fz, zero)
+            )
+            ax = fma(w, kx, ax)
+            ay = fma(w, ky, ay)
+            az = fma(w, kz, az)
+            bx = fma(w, fx, bx)
+            by = fma(w, fy, by)
+            bz = fma(w, fz, bz)
+            if flags & STATS:
+                depth = vmax(zero - gap, zero)
+                total = total + depth
+                most = vmax(depth, most)
+                number = number + select(depth > zero, one, zero)
+        scatter_add_tail8(
+            row, rows, (ax - ux, ay - uy, az - uz, zero, bx - vx, by - vy, bz - vz, zero)
+        )
+    if flags & STATS:
+        note_overlaps(s, total, most, number, stats)
+
+
+@inner
+def _walls_slab(
+    s, w_count, w_rows, w_body, w_plane, w_imp, w_total, row, mat, nmat, body_mat, table, par,
+    flags, stats,
+):  # fmt: skip
+    law = constants(par, table, 0)
+    zero, _, _, _, memory, scale, _, _, _, _, _, _, _, _ = law
+    for b in range(0, w_count[s], 8):
+        rows, _, fx, fy, fz, px, py, pz, w, _, gap, _ = wall_response(
+            b, w_count[s], law, scale, w_rows[s], w_body[s], w_plane[s], w_imp[s], w_total[s], row,
+            mat, nmat, body_mat, table, par, flags | MANY,
+        )  # fmt: skip
+        scatter_add_tail8(
+            row, rows,
+            (
+                w * fma(zero - memory, px, fx), w * fma(zero - memory, py, fy),
+                w * fma(zero - memory, pz, fz), zero,
+                w * (fx - px), w * (fy - py), w * (fz - pz), zero,
+            ),
+        )  # fmt: skip
+        if flags & STATS:
+            for m in range(min(8, w_count[s] - b)):
+                stats[s, 1] = max(stats[s, 1], -lane(gap, m))
+
+
+@inner
+def _sweep_slab(
+    s, slab, part, lanes, ptr, nbr, imp, row, mat, nmat, common, table, w_count, w_rows, w_body, w_plane,
+    w_imp, w_total, body_mat, par, flags, stats,
+):  # fmt: skip
+    for c in (0, 1, 2, 5):
+        stats[s, c] = 0.0
+    _pairs_slab(
+        s, slab, part, lanes, ptr, nbr, imp, row, mat, nmat, common, table, par, flags, stats
+    )
+    if w_count[s] > 0:
+        _walls_slab(
+            s, w_count, w_rows, w_body, w_plane, w_imp, w_total, row, mat, nmat, body_mat, table,
+            par, flags, stats,
+        )  # fmt: skip
+
+
+@inner
+def _move_slab(s, slab, x, v, warm, row, par, flags, ref, stats):
+    """End of a substep: displacement to velocity and position (3), prediction of the next (2)."""
+    gravity = np.zeros((1, 4), x.dtype)
+    for c in range(3):
+        gravity[0, c] = par[GX + c]
+    pull = quad(gravity, 0)
+    step = splat4(par[H])
+    rate = splat4(par[INV_H])
+    keep = splat4(par[KEEP])
+    energy = 0.0
+    largest = 0.0
+    off = False
+    for i in range(slab[s], slab[s + 1]):
+        moved = with_last(quad(row, 3 * i + 2), par[H] - par[H])
+        old = quad(v, i)
+        w = lane(old, 3)
+        pushed = with_last(moved - fma(step, old, pull), par[H] - par[H])
+        ux = lane(moved, 0)
+        uy = lane(moved, 1)
+        uz = lane(moved, 2)
+        size = ux * ux + uy * uy + uz * uz
+        if size < par[SLEEP]:
+            px = lane(pushed, 0)
+            py = lane(pushed, 1)
+            pz = lane(pushed, 2)
+            if px * px + py * py + pz * pz > 0.0:  # only what rests on something
+                moved = moved - moved
+                size = size - size
+        here = quad(x, i) + moved
+        set_quad(x, i, here)
+        set_quad(v, i, with_last(rate * moved, w))
+        set_quad(warm, i, pushed)
+        free = moved + pull
+        set_row(i, here, with_last(fma(keep, pushed, free), w), free + pushed, row)
+        off = off or astray(i, here, moved, ref)
+        if flags & STATS:
+            energy += size / w
+            largest = max(largest, size)
+            if not np.isfinite(size) and stats[s, 5] == 0.0:
+                stats[s, 5] = i + 1
+    stats[s, 3] = 0.5 * energy * par[INV_H] * par[INV_H]
+    stats[s, 4] = largest
+    stats[s, 6] = 1.0 if off else 0.0
+
+
+@inner
+def _predict_slab(s, slab, x, v, warm, row, par):
+    for i in range(slab[s], slab[s + 1]):
+        predict_row(i, x, v, warm, row, par, v[i, 3])
+
+
+@pjit
+def solve(
+    slab, part, colour, turn, lanes, ptr, nbr, imp, x, v, row, warm, mat, nmat, common, table, w_count,
+    w_rows, w_body, w_plane, w_imp, w_total, body_mat, par, base_flags, iterations, first, substeps,
+    memory, ref, stats,
+):  # fmt: skip
+    """Substeps of a step from `first` on; return the next one to do.
+
+    turn[colour[c] : colour[c + 1]] are the slabs of colour c. A grain that was knocked off the way
+    that the list covers ends the call early. Contacts with bodies were found at `first`.
+    """
+    n = slab.shape[0] - 1
+    ahead = substeps - first
+    par[WEIGHT] = par[INV_H] * par[INV_H] / substeps
+    par[SHARE] = 1.0 / ahead
+    par[KEEP] = memory
+    par[MEMORY] = memory
+    for s in prange(n):
+        _predict_slab(s, slab, x, v, warm, row, par)
+    done = first
+    while done < substeps:
+        par[FRACTION] = (done - first) / ahead
+        for it in range(iterations):
+            flags = base_flags
+            par[MEMORY] = memory if it == 0 else 1.0
+            if it == iterations - 1:
+                flags |= LAST
+                if done == substeps - 1:
+                    flags |= STATS
+            for c in range(colour.shape[0] - 1):
+                for k in prange(colour[c], colour[c + 1]):
+                    _sweep_slab(
+                        turn[k], slab, part, lanes, ptr, nbr, imp, row, mat, nmat, common, table,
+                        w_count, w_rows, w_body, w_plane, w_imp, w_total, body_mat, par, flags,
+                        stats,
+                    )  # fmt: skip
+        for s in prange(n):
+            _move_slab(s, slab, x, v, warm, row, par, flags, ref, stats)
+        done += 1
+        off = 0.0
+        for s in range(n):
+            off += stats[s, 6]
+        if off > 0.0:
+            break
+    return done
