@@ -79,72 +79,95 @@ def test_bed_rests():
     assert speed < 0.01
 
 
-def numpy_twin_step(world, dt):
-    """One step of the default form with a first, empty memory: plain loops in float64."""
-    g, solver = world.grains, world.solver
-    order = np.argsort(g.tags)
-    x, r = g.position[order].astype(float), g.radius[order].astype(float)
-    v, w = g.velocity[order].astype(float), 1.0 / g.mass[order]
-    n, h = len(x), dt / solver.substeps
-    law = world.materials[0]
+def answer(law, h, gravity, r, pair, p, x, u_kept, u_full, mass, memory):
+    """New impulse of one contact, in plain NumPy: law, memory and friction of p2_law."""
+    i, j = pair
+    d = x[i] + u_kept[i] - x[j] - u_kept[j]
+    normal = d / np.linalg.norm(d)
+    gap, approach = np.linalg.norm(d) - r[i] - r[j], (u_kept[i] - u_kept[j]) @ normal
     k, c = h * h * law.stiffness, h * law.damping
-    mu_s, mu_k = law.friction_static, law.friction_kinetic
-    pairs = [(i, j) for i in range(n) for j in range(i)]
-    impulse = {pair: np.zeros(3) for pair in pairs}
-    gravity = np.asarray(world.gravity)
-    full, kept, count = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros(n)
-    u = h * v + h * h * gravity
-    for i, j in pairs:
-        if np.linalg.norm(x[i] + u[i] - x[j] - u[j]) <= r[i] + r[j] + solver.TOUCH * r[i]:
+    before = p @ normal
+    old = memory * before
+    damp = c if gap <= mass * max(old, 0.0) else 0.0
+    new = max(old - (old + k * gap + damp * approach) / (1 + (k + damp) * mass), 0.0)
+    rel = u_full[i] - u_full[j]
+    slip = rel - (rel @ normal) * normal
+    t = p - before * normal - slip / mass
+    fast = slip @ slip > (h * 1.5 * np.linalg.norm(gravity) * h) ** 2
+    cap = new * (law.friction_kinetic if fast else law.friction_static)
+    size = np.linalg.norm(t)
+    return new * normal + t * min(1.0, cap / size if size > 0 else 1.0), gap, approach
+
+
+def numpy_twin_step(world, dt, order):
+    """One step with a first, empty memory, in plain loops; `order`: pairs, for the sweep."""
+    g, solver = world.grains, world.solver
+    by_tag = np.argsort(g.tags)
+    x, r = g.position[by_tag].astype(float), g.radius[by_tag].astype(float)
+    v, w = g.velocity[by_tag].astype(float), 1.0 / g.mass[by_tag]
+    n, h, law = len(x), dt / solver.substeps, world.materials[0]
+    gravity, memory = np.asarray(world.gravity), solver.memory
+    impulse = {pair: np.zeros(3) for pair in order}
+    pushed, count = np.zeros((n, 3)), np.zeros(n)
+    free = h * v + h * h * gravity
+    for i, j in order:  # split masses: contacts of the first pass
+        far = np.linalg.norm(x[i] + free[i] - x[j] - free[j])
+        if far <= r[i] + r[j] + solver.TOUCH * r[i]:
             count[[i, j]] += 1
     for _ in range(solver.substeps):
-        u_kept = h * v + h * h * gravity + w[:, None] * kept  # leads to contact ...
-        p_kept = x + u_kept
-        u = h * v + h * h * gravity + w[:, None] * full  # ... and by this one sliding is judged
+        free = h * v + h * h * gravity
+        kept, full = free + memory * pushed, free + pushed
         split = w * np.maximum(solver.relaxation * count, 1.0)
-        full, kept, count = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros(n)
-        for i, j in pairs:
-            d, rel, p = p_kept[i] - p_kept[j], u[i] - u[j], impulse[i, j]
-            normal = d / np.linalg.norm(d)
-            gap, approach = np.linalg.norm(d) - r[i] - r[j], (u_kept[i] - u_kept[j]) @ normal
-            mass, old = split[i] + split[j], p @ normal
-            damp = c if gap <= mass * max(old, 0.0) else 0.0
-            new = max(old - (old + k * gap + damp * approach) / (1 + (k + damp) * mass), 0.0)
-            slip = rel - (rel @ normal) * normal
-            t = p - old * normal - slip / mass
-            mu = mu_k if slip @ slip > (h * 1.5 * np.linalg.norm(gravity) * h) ** 2 else mu_s
-            size = np.linalg.norm(t)
-            if size > mu * new:
-                t = t * (mu * new / size)
-            impulse[i, j] = solver.memory_normal * new * normal + solver.memory_tangent * t
+        count, sums = np.zeros(n), np.zeros((n, 3))
+        for i, j in order:
+            at_once = solver.averaging == "sweep"
+            mass = w[i] + w[j] if at_once else split[i] + split[j]
+            p = impulse[i, j]
+            f, gap, approach = answer(law, h, gravity, r, (i, j), p, x, kept, full, mass, memory)
+            impulse[i, j] = f
             for a, sign in ((i, 1), (j, -1)):
-                full[a] += sign * (new * normal + t)
-                kept[a] += sign * impulse[i, j]
+                sums[a] += sign * f
                 count[a] += gap + min(approach, 0.0) <= solver.TOUCH * r[i]
-        u = h * v + h * h * gravity + w[:, None] * full
-        x, v = x + u, u / h
+                if at_once:
+                    kept[a] += sign * w[a] * (f - memory * p)
+                    full[a] += sign * w[a] * (f - p)
+        pushed = w[:, None] * sums
+        x, v = x + free + pushed, (free + pushed) / h
     return x, v
 
 
-def test_default_step_matches_a_numpy_twin():
+@pytest.mark.parametrize("averaging", ["sweep", "mass"])
+def test_a_step_matches_a_numpy_twin(averaging):
     rng = np.random.default_rng(4)
     grid = np.stack(np.meshgrid(*[np.arange(3)] * 3, indexing="ij"), -1).reshape(-1, 3)
     material = berm.Material(
         "m", stiffness=2e4, damping=8.0, friction_static=0.5, friction_kinetic=0.4
     )
-    world = berm.World(precision="float64")
+    # a skin that holds all pairs: no new list, so one order, for the whole step
+    world = berm.World(precision="float64", solver=berm.P2(averaging=averaging, skin=2.0))
     world.add_grains(
         0.0385 * grid + rng.normal(0, 0.001, grid.shape),
         0.02,
         rng.normal(0, 0.2, grid.shape),
         material,
     )
-    for _ in range(1):
-        x, v = numpy_twin_step(world, world.dt)
-        world.step()
-    order = np.argsort(world.grains.tags)
-    np.testing.assert_allclose(world.grains.position[order], x, atol=1e-10)
-    np.testing.assert_allclose(world.grains.velocity[order], v, atol=1e-8)
+    start = world.state()
+    report = world.step()
+    assert report.rebuilt == 1
+    list_ = world.solver.contacts
+    order = [
+        (int(world.grains.tag[list_.lanes[8 * q + lane]]), int(world.grains.tag[j]))
+        for q in range(len(list_.ptr) - 1)
+        for slot in range(list_.ptr[q], list_.ptr[q + 1])
+        for lane, j in enumerate(list_.nbr[8 * slot : 8 * slot + 8])
+        if j != list_.lanes[8 * q + lane]
+    ]
+    by_tag = np.argsort(world.grains.tags)
+    x, v = world.grains.position[by_tag].copy(), world.grains.velocity[by_tag].copy()
+    world.restore(start)
+    twin = numpy_twin_step(world, world.dt, order)
+    np.testing.assert_allclose(x, twin[0], atol=1e-10)
+    np.testing.assert_allclose(v, twin[1], atol=1e-8)
 
 
 def test_more_substeps_approach_the_spring():
@@ -169,7 +192,7 @@ def test_more_substeps_approach_the_spring():
 def settle_column_once(iterations, acceleration):
     """Positions after one step of a compressed column, by many passes and no memory."""
     solver = berm.P2(
-        substeps=1, iterations=iterations, memory_normal=0.0, memory_tangent=0.0,
+        averaging="mass", substeps=1, iterations=iterations, memory=0.0,
         acceleration=acceleration, relaxation=1.0,
     )  # fmt: skip
     world = berm.World(solver=solver, precision="float64")

@@ -7,7 +7,8 @@ import pytest
 
 from berm.core.errors import SimulationError
 from berm.core.grains import Grains
-from berm.solvers.contact_list import ContactList, slab_limits
+from berm.kernels.neighbours import KNOCK
+from berm.solvers.contact_list import ContactList, colour_slabs, slab_limits
 
 DT, SKIN = 1 / 60, 0.1
 
@@ -137,16 +138,77 @@ def test_impulses_follow_their_pairs_through_sorting():
     assert seen == sum(1 for a, b in mark if a not in gone and b not in gone)
 
 
-def test_list_goes_stale_only_when_somebody_moved():
+def test_list_goes_stale_only_when_somebody_left_its_way():
     grains = cloud(200, seed=2)
+    grains.v[5, :3] = (3.0, 0.0, 0.0)
+    grains.v[6:, :3] = 0.0
     contacts = ContactList(np.float32)
-    assert contacts.is_stale(grains, DT, SKIN)
+    assert contacts.is_stale(grains, 0.0)
     contacts.build(grains, DT, SKIN)
-    assert not contacts.is_stale(grains, DT, SKIN)
-    grains.x[5, 0] += 0.4 * SKIN * grains.x[5, 3]
-    assert not contacts.is_stale(grains, DT, SKIN)
-    grains.x[5, 0] += 0.2 * SKIN * grains.x[5, 3]
-    assert contacts.is_stale(grains, DT, SKIN)
+    fast, slow = (int(np.argmax(np.abs(grains.v[:200, 0]) > 2.9)), 0)
+    slow = int(np.flatnonzero(np.abs(grains.v[:200, :3]).max(axis=1) == 0.0)[0])
+    assert not contacts.is_stale(grains, 0.0)
+    grains.x[fast, 0] += 0.9 * DT * 3.0  # goes on as it was going
+    assert not contacts.is_stale(grains, 0.0)
+    grains.x[fast, 0] -= 0.5 * DT * 3.0  # is stopped half way
+    assert not contacts.is_stale(grains, 0.0)
+    room = (0.5 * SKIN + KNOCK) * float(grains.x[slow, 3])
+    grains.x[slow, 1] += 0.9 * room
+    assert not contacts.is_stale(grains, 0.0)
+    grains.x[slow, 1] += 0.2 * room
+    assert contacts.is_stale(grains, 0.0)
+
+
+@pytest.mark.parametrize("count", [90, 700, 3000])
+def test_rows_of_a_slice_share_no_grain_and_keep_their_order(count):
+    grains = cloud(count, seed=3)
+    contacts = ContactList(np.float32)
+    contacts.build(grains, DT, SKIN)
+
+    def order_of_pairs():
+        """Place of each pair of tags in the order of answers, and the slices' grains."""
+        places = {}
+        for q in range(len(contacts.ptr) - 1):
+            seen = []
+            for lane in range(8):
+                row = contacts.lanes[8 * q + lane]
+                nbr = contacts.nbr[8 * contacts.ptr[q] + lane : 8 * contacts.ptr[q + 1] : 8]
+                mine = set(nbr[nbr != row].tolist())
+                if mine:
+                    seen += [row, *mine]
+                    for k, j in enumerate(nbr[nbr != row]):
+                        pair = tuple(sorted((int(grains.tag[row]), int(grains.tag[j]))))
+                        places[pair] = (q, k)
+            assert len(seen) == len(set(seen))
+        return places
+
+    before = order_of_pairs()
+    assert len(before) == len(contacts.pairs()[0]) > 0
+    grains.x[:count, :3] += np.random.default_rng(0).normal(0, 1e-5, (count, 3)).astype(np.float32)
+    contacts.build(grains, DT, SKIN)
+    after = order_of_pairs()
+    by_grain = {}
+    for pair in before.keys() & after.keys():
+        for tag in pair:
+            by_grain.setdefault(tag, []).append(pair)
+    kept = [
+        (before[a] < before[b]) == (after[a] < after[b])
+        for pairs in by_grain.values()
+        for k, a in enumerate(pairs)
+        for b in pairs[:k]
+    ]
+    assert np.mean(kept) > 0.98
+
+
+def test_colours_keep_slabs_apart():
+    rng = np.random.default_rng(1)
+    low = np.sort(rng.integers(0, 1000, 40))
+    reach = np.stack([low, low + rng.integers(1, 120, 40)], axis=1)
+    colour, turn = colour_slabs(reach)
+    assert sorted(turn.tolist()) == list(range(40))
+    for first, last in zip(colour[:-1], colour[1:], strict=True):
+        rows = np.concatenate([np.arange(*reach[s]) for s in turn[first:last]])
+        assert len(rows) == len(set(rows.tolist()))
 
 
 def test_slabs_depend_on_the_number_of_grains_only():

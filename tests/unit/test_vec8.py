@@ -10,7 +10,7 @@ from berm.kernels.jit import jit
 
 
 @jit
-def exercise(x, index, acc, out):
+def exercise(x, index, acc, wide, out):
     """Touch every operation once (compiled, or plain when the JIT is off)."""
     j = vec8.load(index, 0)
     a, b, c, d = vec8.gather4(x, j)
@@ -18,21 +18,24 @@ def exercise(x, index, acc, out):
     big = size > vec8.splat(out[0])
     size = vec8.select(big, size, vec8.splat(out[1]))
     least = vec8.vmin(vec8.vabs(d), vec8.vmax(a, b))
-    vec8.scatter_add8(acc, j, 1, (a, b, c, d, size, least, a - b, a / d))
+    vec8.scatter_add_tail8(acc, j, (a, b, c, d, size, least, a - b, a / d))
+    vec8.scatter_add4(x, vec8.iota32(11), 1, (a, b, c, d))
     vec8.store(out, 8, size)
     e, f, g, h = vec8.load4(x, 2)
     vec8.store(out, 16, e + f + g + h)
-    columns = vec8.load8(acc, 1)
-    vec8.store(out, 24, columns[0] + columns[7])
-    low, high = vec8.halves(vec8.row8(acc, 4))
-    vec8.set_row4(x, 0, vec8.with_last(low + vec8.splat4(out[0]) * high, out[0]))
-    vec8.set_row8(acc, 0, vec8.row8(acc, 4))
+    columns = vec8.gather12(acc, j)
+    vec8.store(out, 24, columns[4] + columns[11])
+    eight = vec8.load8(wide, 1)
+    vec8.store(out, 0, eight[0] + eight[7])
+    vec8.set_quad(
+        x, 0, vec8.with_last(vec8.quad(x, 1) + vec8.splat4(out[8]) * vec8.quad(acc, 4), out[8])
+    )
     vec8.store(out, 32, vec8.take(out, vec8.iota32(3)))
     mask = vec8.bits(big & (vec8.iota32(0) < vec8.splat(np.int32(6))))
     return mask, vec8.count_zeros(mask | 256), vec8.lane(size, 3)
 
 
-def plain(x, index, acc, out):
+def plain(x, index, acc, wide, out):
     """The same in NumPy, without the vector module."""
     rows = x[index].astype(np.float64)
     a, b, c, d = rows.T
@@ -41,13 +44,15 @@ def plain(x, index, acc, out):
     size = np.where(big, size, out[1])
     least = np.minimum(np.abs(d), np.maximum(a, b))
     for k, columns in enumerate(np.stack([a, b, c, d, size, least, a - b, a / d], axis=1)):
-        acc[index[k] + 1] += columns
+        acc[index[k], 4:] += columns
+    for k in range(8):
+        x[12 + k] += rows[k]
     out[8:16] = size
     out[16:24] = x[2:10].sum(axis=1)
-    out[24:32] = acc[1:9, 0] + acc[1:9, 7]
-    x[0] = acc[4, :4] + out[0] * acc[4, 4:]
-    x[0, 3] = out[0]
-    acc[0] = acc[4]
+    out[24:32] = acc[index, 4] + acc[index, 11]
+    out[:8] = wide[1:9, 0] + wide[1:9, 7]
+    x[0] = x[1] + out[8] * acc[1, 4:8]
+    x[0, 3] = out[8]
     out[32:40] = out[3:11]
     mask = sum(1 << k for k in range(6) if big[k])
     return (
@@ -64,10 +69,11 @@ def test_operations_match_numpy(dtype):
     for function in (exercise, plain):
         generator = np.random.default_rng(5)
         x = generator.normal(size=(20, 4)).astype(dtype)
-        acc = np.zeros((21, 8), dtype)
+        acc = np.zeros((21, 12), dtype)
+        wide = generator.normal(size=(20, 8)).astype(dtype)
         out = np.zeros(40, dtype)
         out[0], out[1] = 1.0, 0.25
-        results.append((function(x, index, acc, out), x, acc, out))
+        results.append((function(x, index, acc, wide, out), x, acc, out))
     (scalars, *arrays), (expected, *references) = results
     assert scalars[:2] == expected[:2]
     assert scalars[2] == pytest.approx(expected[2], rel=1e-6)

@@ -235,18 +235,20 @@ def search(
 def note_positions(x, v, n, dt, half_skin, ahead_on, ref):
     """Note what the list was made for, ref (n, 8): position, squared room, way in dt, 1 / way^2.
 
-    The list holds while each grain is within its room of the straight way from where it was to where
-    it would be after dt: it may go on, be stopped, or be knocked aside a little.
+    The list holds while each grain is within its room of the straight way from where it was to
+    where it would be after dt: it may go on, be stopped, or be knocked aside a little. Without
+    `ahead_on` it holds for the predicted positions only, and the way is that point.
     """
     for i in range(n):
         way2 = 0.0
         for c in range(3):
-            ref[i, c] = x[i, c]
-            ref[i, 4 + c] = dt * v[i, c]
-            way2 += (dt * v[i, c]) ** 2
-        room = (half_skin + KNOCK) * x[i, 3]
+            way = dt * v[i, c]
+            ref[i, c] = x[i, c] if ahead_on else x[i, c] + way
+            ref[i, 4 + c] = way if ahead_on else 0.0
+            way2 += way * way
+        room = half_skin * x[i, 3]
         if ahead_on:
-            room += _spare(np.sqrt(way2), x[i, 3])
+            room += KNOCK * x[i, 3] + _spare(np.sqrt(way2), x[i, 3])
         ref[i, 3] = room * room
         ref[i, 7] = 1.0 / max(way2, 1e-30)
 
@@ -270,7 +272,10 @@ def off_its_way(i, px, py, pz, ref):
 @inner
 def _moved_slab(s, slab, x, v, h, ref):
     for i in range(slab[s], slab[s + 1]):
-        if off_its_way(i, x[i, 0] + h * v[i, 0], x[i, 1] + h * v[i, 1], x[i, 2] + h * v[i, 2], ref):
+        px = x[i, 0] + h * v[i, 0]
+        py = x[i, 1] + h * v[i, 1]
+        pz = x[i, 2] + h * v[i, 2]
+        if off_its_way(i, px, py, pz, ref):
             return True
     return False
 

@@ -2,7 +2,7 @@
 
 A grain's row of twelve numbers holds what its contacts need: position at the start of the substep
 and radius; displacement with the remembered part of the impulses, and inverse mass; displacement
-with the whole impulses. Both forms that keep impulses, `p2_sweep` and `p2_mass`, build on this.
+with the whole impulses, and the number of contacts that push. Both forms that keep impulses, `p2_sweep` and `p2_mass`, build on this.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from berm.kernels.p2_law import (
     FRACTION,
     GX,
     LAST,
-    MANY,
     MEMORY,
     RELAX,
     SHARE,
@@ -69,11 +68,13 @@ def constants(par, table, common):
 
 
 @inline
-def pair_response(rows, own, j, slot, law, scale, row, imp, last, mat, nmat, common, table, flags):
-    """Impulses of eight pairs, and the pairs' last ones, partner's inverse mass, gap, approach."""
+def pair_response(
+    rows, own, j, partner, slot, law, scale, imp, last, mat, nmat, common, table, flags
+):
+    """Impulses of eight pairs of rows `own` and `partner`; their last ones, gap and approach."""
     zero, one, tiny, pi, memory, _, slip, beta, _, k, c, mu_s, mu_k, stick = law
     xi, yi, zi, ri, ui, vi, wi, mi, di, ei, fi, _ = own
-    xj, yj, zj, rj, uj, vj, wj, mj, dj, ej, fj, _ = gather12(row, j)
+    xj, yj, zj, rj, uj, vj, wj, mj, dj, ej, fj, _ = partner
     ux = ui - uj
     uy = vi - vj
     uz = wi - wj
@@ -120,7 +121,7 @@ def pair_response(rows, own, j, slot, law, scale, row, imp, last, mat, nmat, com
         store(last, 24 * slot, fx - px)
         store(last, 24 * slot + 8, fy - py)
         store(last, 24 * slot + 16, fz - pz)
-    return fx, fy, fz, px, py, pz, mj, gap, approach
+    return fx, fy, fz, px, py, pz, gap, approach
 
 
 @inner
@@ -134,17 +135,22 @@ def note_overlaps(s, total, most, number, stats):
 
 @inline
 def wall_response(
-    b, number, law, scale, rows_of, bodies, planes, imps, totals, row, mat, nmat, body_mat, table,
-    par, flags,
+    b, number, turn, law, scale, rows_of, bodies, planes, imps, totals, row, mat, nmat, body_mat,
+    table, par, flags,
 ):  # fmt: skip
-    """Impulses of eight contacts with bodies, their last ones, grains, inverse masses, gaps."""
+    """Impulses of eight contacts with bodies, their last ones, grains, inverse masses, gaps.
+
+    turn: which contacts of a grain in this block are answered, the first, second ...; -1: all.
+    """
     zero, one, _, pi, memory, _, slip, _, _, _, _, _, _, _ = law
     valid = iota32(b) < splat(np.int32(number))
     rows = select(valid, load(rows_of, b), splat(rows_of[b]))
     pair = take(mat, rows) * splat(np.int32(nmat)) + take(
         body_mat, select(valid, load(bodies, b), splat(bodies[b]))
     )
-    nx, ny, nz, offset, mx, my, mz, many = load8(planes, b)
+    nx, ny, nz, offset, mx, my, mz, place = load8(planes, b)
+    if turn >= 0:
+        valid = valid & (place == splat(par[GX] - par[GX] + np.float32(turn)))
     px, py, pz, _ = load4(imps, b)
     px = select(valid, px, zero)
     py = select(valid, py, zero)
@@ -163,7 +169,7 @@ def wall_response(
     fx, fy, fz = respond(
         nx, ny, nz, approach,
         fma(zero - share, mx, di), fma(zero - share, my, ei), fma(zero - share, mz, fi),
-        gap, select(valid, scale * mi * (many if flags & MANY else one), one), px, py, pz, memory,
+        gap, select(valid, scale * mi, one), px, py, pz, memory,
         take(table[T_K], pair), take(table[T_C], pair), take(table[T_MU_S], pair),
         take(table[T_MU_K], pair), glue, slip, zero, zero, zero, zero, zero, one,
         flags & ~ACCELERATED,
@@ -173,6 +179,8 @@ def wall_response(
     fz = select(valid, fz, zero)
     weight = splat(par[WEIGHT])
     for m in range(min(8, number - b)):
+        if turn >= 0 and planes[b + m, 7] != turn:
+            continue
         imps[b + m, 0] = lane(fx, m)
         imps[b + m, 1] = lane(fy, m)
         imps[b + m, 2] = lane(fz, m)
@@ -193,6 +201,7 @@ def predict_row(i, x, v, warm, row, par, split):
         row[i, 8 + c] = free + warm[i, c]
     row[i, 3] = x[i, 3]
     row[i, 7] = split
+    row[i, 11] = par[GX] - par[GX]
 
 
 @inner

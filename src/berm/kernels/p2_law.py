@@ -33,8 +33,8 @@ NPAR = 19
 # rows of the material table, one column a pair of materials
 T_K, T_C, T_MU_S, T_MU_K, T_ADHESION = 0, 1, 2, 3, 4  # h^2 k, h c, -, -, h^2 a
 
-# flags: LAST iteration of a substep, STATS wanted, MANY contacts of a grain may be in one block
-ADHESIVE, ACCELERATED, LAST, STATS, MANY = 1, 2, 4, 8, 16
+# flags: LAST iteration of a substep, STATS wanted
+ADHESIVE, ACCELERATED, LAST, STATS = 1, 2, 4, 8
 
 
 @inline

@@ -75,9 +75,10 @@ def _pairs_slab(
         count = zero
         for slot in range(ptr[q], ptr[q + 1]):
             j = load(nbr, 8 * slot)
-            fx, fy, fz, _, _, _, _, gap, approach = pair_response(
-                rows, own, j, slot, law, one, row, imp, last, mat, nmat, common, table, flags
-            )
+            fx, fy, fz, _, _, _, gap, approach = pair_response(
+                rows, own, j, gather12(row, j), slot, law, one, imp, last, mat, nmat, common,
+                table, flags,
+            )  # fmt: skip
             # idle lanes have a gap of 1 m
             ones = select(gap + vmin(approach, zero) <= touch * own[3], one, zero)
             scatter_add4(acc, j, shift, (zero - fx, zero - fy, zero - fz, ones))
@@ -104,7 +105,7 @@ def _walls_slab(
     zero, one, _, _, _, _, _, _, touch, _, _, _, _, _ = law
     for b in range(0, w_count[s], 8):
         rows, valid, fx, fy, fz, _, _, _, _, r, gap, approach = wall_response(
-            b, w_count[s], law, one, w_rows[s], w_body[s], w_plane[s], w_imp[s], w_total[s], row,
+            b, w_count[s], -1, law, one, w_rows[s], w_body[s], w_plane[s], w_imp[s], w_total[s], row,
             mat, nmat, body_mat, table, par, flags,
         )  # fmt: skip
         near = (gap + vmin(approach, zero) <= touch * r) & valid
@@ -155,7 +156,7 @@ def _move_slab(s, slab, x, v, warm, row, par, flags, reach, base, acc, ref, stat
         old = quad(v, i)
         w = lane(old, 3)
         split = w * max(par[RELAX] * count, np.float32(1.0))
-        pushed = splat4(w) * total
+        pushed = with_last(splat4(w) * total, par[H] - par[H])
         moved = with_last(fma(step, old, pushed + pull), par[H] - par[H])
         if not flags & LAST:
             set_row(i, quad(x, i), with_last(moved, split), moved, row)
@@ -164,14 +165,16 @@ def _move_slab(s, slab, x, v, warm, row, par, flags, reach, base, acc, ref, stat
         uy = lane(moved, 1)
         uz = lane(moved, 2)
         size = ux * ux + uy * uy + uz * uz
+        speed = fma(rate, pushed + pull, old)
         if size < par[SLEEP] and count > 0.0:  # only what rests on something
             moved = moved - moved
+            speed = moved
             size = size - size
         here = quad(x, i) + moved
         set_quad(x, i, here)
-        set_quad(v, i, with_last(rate * moved, w))
+        set_quad(v, i, with_last(speed, w))
         set_quad(warm, i, with_last(pushed, count))
-        free = moved + pull
+        free = with_last(fma(step, speed, pull), par[H] - par[H])
         set_row(i, here, with_last(fma(keep, pushed, free), split), free + pushed, row)
         off = off or astray(i, here, moved, ref)
         if flags & STATS:

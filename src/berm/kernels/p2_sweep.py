@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from berm.kernels.jit import inner, pjit, prange
+from berm.kernels.jit import inline, inner, pjit, prange
 from berm.kernels.p2_contacts import (
     astray,
     constants,
@@ -30,7 +30,6 @@ from berm.kernels.p2_law import (
     INV_H,
     KEEP,
     LAST,
-    MANY,
     MEMORY,
     SHARE,
     SLEEP,
@@ -53,6 +52,12 @@ from berm.kernels.vec8 import (
 )
 
 
+@inline
+def pushing(fx, fy, fz, zero, one):
+    """1 where a contact has an impulse, else 0."""
+    return select(fma(fx, fx, fma(fy, fy, fz * fz)) > zero, one, zero)
+
+
 @inner
 def _pairs_slab(s, slab, part, lanes, ptr, nbr, imp, row, mat, nmat, common, table, par, flags, stats):
     law = constants(par, table, common)
@@ -72,21 +77,28 @@ def _pairs_slab(s, slab, part, lanes, ptr, nbr, imp, row, mat, nmat, common, tab
         bx = vx
         by = vy
         bz = vz
+        count = zero
+        j = load(nbr, 8 * ptr[q])
+        partner = gather12(row, j)
         for slot in range(ptr[q], ptr[q + 1]):
-            j = load(nbr, 8 * slot)
-            fx, fy, fz, px, py, pz, wj, gap, _ = pair_response(
-                rows, (x, y, z, r, ax, ay, az, w, bx, by, bz, zero), j, slot, law, scale, row, imp,
-                none, mat, nmat, common, table, flags,
+            # the rows of a slice share no grain, so the next partners can be fetched before
+            # these have moved: memory and arithmetic overlap
+            j_next = load(nbr, 8 * min(slot + 1, ptr[q + 1] - 1))
+            partner_next = gather12(row, j_next)
+            fx, fy, fz, px, py, pz, gap, _ = pair_response(
+                rows, (x, y, z, r, ax, ay, az, w, bx, by, bz, zero), j, partner, slot, law, scale,
+                imp, none, mat, nmat, common, table, flags,
             )  # fmt: skip
+            ones = pushing(fx, fy, fz, zero, one)
             kx = fma(zero - memory, px, fx)
             ky = fma(zero - memory, py, fy)
             kz = fma(zero - memory, pz, fz)
             fx = fx - px
             fy = fy - py
             fz = fz - pz
-            wj = zero - wj
+            wj = zero - partner[7]
             scatter_add_tail8(
-                row, j, (wj * kx, wj * ky, wj * kz, zero, wj * fx, wj * fy, wj * fz, zero)
+                row, j, (wj * kx, wj * ky, wj * kz, zero, wj * fx, wj * fy, wj * fz, ones)
             )
             ax = fma(w, kx, ax)
             ay = fma(w, ky, ay)
@@ -94,13 +106,16 @@ def _pairs_slab(s, slab, part, lanes, ptr, nbr, imp, row, mat, nmat, common, tab
             bx = fma(w, fx, bx)
             by = fma(w, fy, by)
             bz = fma(w, fz, bz)
+            count = count + ones
             if flags & STATS:
                 depth = vmax(zero - gap, zero)
                 total = total + depth
                 most = vmax(depth, most)
                 number = number + select(depth > zero, one, zero)
+            j = j_next
+            partner = partner_next
         scatter_add_tail8(
-            row, rows, (ax - ux, ay - uy, az - uz, zero, bx - vx, by - vy, bz - vz, zero)
+            row, rows, (ax - ux, ay - uy, az - uz, zero, bx - vx, by - vy, bz - vz, count)
         )
     if flags & STATS:
         note_overlaps(s, total, most, number, stats)
@@ -112,23 +127,28 @@ def _walls_slab(
     flags, stats,
 ):  # fmt: skip
     law = constants(par, table, 0)
-    zero, _, _, _, memory, scale, _, _, _, _, _, _, _, _ = law
+    zero, one, _, _, memory, scale, _, _, _, _, _, _, _, _ = law
     for b in range(0, w_count[s], 8):
-        rows, _, fx, fy, fz, px, py, pz, w, _, gap, _ = wall_response(
-            b, w_count[s], law, scale, w_rows[s], w_body[s], w_plane[s], w_imp[s], w_total[s], row,
-            mat, nmat, body_mat, table, par, flags | MANY,
-        )  # fmt: skip
-        scatter_add_tail8(
-            row, rows,
-            (
-                w * fma(zero - memory, px, fx), w * fma(zero - memory, py, fy),
-                w * fma(zero - memory, pz, fz), zero,
-                w * (fx - px), w * (fy - py), w * (fz - pz), zero,
-            ),
-        )  # fmt: skip
-        if flags & STATS:
-            for m in range(min(8, w_count[s] - b)):
-                stats[s, 1] = max(stats[s, 1], -lane(gap, m))
+        turns = 0
+        for m in range(b, min(b + 8, w_count[s])):
+            turns = max(turns, int(w_plane[s, m, 7]))
+        for turn in range(turns + 1):
+            rows, valid, fx, fy, fz, px, py, pz, w, _, gap, _ = wall_response(
+                b, w_count[s], turn, law, scale, w_rows[s], w_body[s], w_plane[s], w_imp[s],
+                w_total[s], row, mat, nmat, body_mat, table, par, flags,
+            )  # fmt: skip
+            w = select(valid, w, zero)
+            scatter_add_tail8(
+                row, rows,
+                (
+                    w * fma(zero - memory, px, fx), w * fma(zero - memory, py, fy),
+                    w * fma(zero - memory, pz, fz), zero,
+                    w * (fx - px), w * (fy - py), w * (fz - pz), pushing(fx, fy, fz, zero, one),
+                ),
+            )  # fmt: skip
+            if flags & STATS:
+                for m in range(8):
+                    stats[s, 1] = max(stats[s, 1], -lane(gap, m))
 
 
 @inner
@@ -158,30 +178,38 @@ def _move_slab(s, slab, x, v, warm, row, par, flags, ref, stats):
     step = splat4(par[H])
     rate = splat4(par[INV_H])
     keep = splat4(par[KEEP])
+    none = par[H] - par[H]
     energy = 0.0
     largest = 0.0
     off = False
     for i in range(slab[s], slab[s + 1]):
-        moved = with_last(quad(row, 3 * i + 2), par[H] - par[H])
         old = quad(v, i)
         w = lane(old, 3)
-        pushed = with_last(moved - fma(step, old, pull), par[H] - par[H])
+        free = with_last(fma(step, old, pull), none)
+        last = quad(warm, i)
+        moved = quad(row, 3 * i + 2)
+        count = lane(moved, 3)
+        # what contacts did: as before, and what was added since; exactly nothing without one
+        moved = with_last(moved, none)
+        pushed = last + (moved - (free + last))
+        if count == 0.0:
+            pushed = pull - pull
+        moved = free + pushed
         ux = lane(moved, 0)
         uy = lane(moved, 1)
         uz = lane(moved, 2)
         size = ux * ux + uy * uy + uz * uz
-        if size < par[SLEEP]:
-            px = lane(pushed, 0)
-            py = lane(pushed, 1)
-            pz = lane(pushed, 2)
-            if px * px + py * py + pz * pz > 0.0:  # only what rests on something
-                moved = moved - moved
-                size = size - size
+        speed = fma(rate, pushed + pull, old)
+        if size < par[SLEEP] and count > 0.0:  # only what rests on something
+            moved = pull - pull
+            speed = moved
+            size = size - size
         here = quad(x, i) + moved
+        speed = with_last(speed, w)
         set_quad(x, i, here)
-        set_quad(v, i, with_last(rate * moved, w))
+        set_quad(v, i, speed)
         set_quad(warm, i, pushed)
-        free = moved + pull
+        free = with_last(fma(step, speed, pull), none)
         set_row(i, here, with_last(fma(keep, pushed, free), w), free + pushed, row)
         off = off or astray(i, here, moved, ref)
         if flags & STATS:

@@ -399,22 +399,21 @@ def match_contacts(
 
 
 @inner
-def _share_slab(s, rows, plane, count):
+def _turns_slab(s, rows, plane, count):
     for b in range(0, count[s], 8):
-        last = min(b + 8, count[s])
-        for k in range(b, last):
-            same = 0
-            for other in range(b, last):
+        for k in range(b, min(b + 8, count[s])):
+            before = 0
+            for other in range(b, k):
                 if rows[s, other] == rows[s, k]:
-                    same += 1
-            plane[s, k, 7] = same
+                    before += 1
+            plane[s, k, 7] = before
 
 
 @pjit
-def share_blocks(rows, plane, count):
-    """Note for each contact how many of its block of eight are of the same grain."""
+def note_turns(rows, plane, count):
+    """Note how many contacts before it in its block of eight are of the same grain."""
     for s in prange(count.shape[0]):
-        _share_slab(s, rows, plane, count)
+        _turns_slab(s, rows, plane, count)
 
 
 @jit

@@ -16,6 +16,7 @@ from berm.core.materials import mix
 from berm.core.report import StepReport
 from berm.kernels import p2_count, p2_mass, p2_serial, p2_sweep
 from berm.kernels import p2_law as at
+from berm.kernels.grain_fields import pair_fields, wall_fields
 from berm.kernels.jit import use_threads_for
 from berm.kernels.neighbours import AHEAD_MOST, KNOCK
 from berm.solvers.base import SOLVERS, Stages, WorldView
@@ -116,6 +117,7 @@ class P2:
         self.acc: Array = np.zeros((1, 4), world.grains.dtype)
         self.change: Array = np.zeros(0, world.grains.dtype)
         self.mean_mass = 0.0
+        self.last_dt = 0.0
         self.wall_skin = 0.0
         self.bodies_seen = -1
         self.changed = True  # grains came or went before this step
@@ -123,7 +125,7 @@ class P2:
 
     def step(self, world: WorldView, dt: float) -> StepReport:
         """Advance by dt: search on predicted positions, correct, integrate (Sec. 3, 4)."""
-        clock, grains = Stages(), world.grains
+        clock, grains, self.last_dt = Stages(), world.grains, dt
         use_threads_for(grains.n)
         report = StepReport(iterations=self.iterations, substeps=self.substeps, grains=grains.n)
         for body in world.bodies:
@@ -275,12 +277,32 @@ class P2:
         report.kinetic_energy = float(stats[:, 3].sum())
         report.residual = float(np.sqrt(stats[:, 4].max()))
 
+    def grain_fields(self, world: WorldView) -> dict[str, Array]:
+        """Largest overlap (m) and sum of normal contact forces (N) of each grain, bodies included.
+
+        As of the last step, in the order of rows; zero for grains that came since.
+        """
+        grains, list_ = world.grains, self.contacts
+        overlap, force = np.zeros(grains.n), np.zeros(grains.n)
+        if not grains.changed and list_.slabs > 0:
+            h = self.last_dt / self.substeps
+            scale = 1.0 / (h * h) if self.averaging in CONSERVING and h > 0 else 0.0
+            material = world.materials[int(grains.material[0])]
+            pair_fields(
+                list_.lanes, list_.ptr, list_.nbr, list_.imp, grains.x, scale,
+                mix(material, material, 0.5 * self.mean_mass).stiffness, overlap, force,
+            )  # fmt: skip
+            walls = self.walls
+            wall_fields(walls.rows, walls.plane, walls.total, walls.count, grains.x, overlap, force)
+        return {"overlap": overlap, "force": force}
+
     def state(self) -> dict[str, Any]:
         """Everything that a bit-for-bit restart needs."""
         return {
             "contacts": self.contacts.state(),
             "walls": self.walls.state(),
             "mean_mass": self.mean_mass,
+            "last_dt": self.last_dt,
             "only_kind": self.only_kind,
             "wall_skin": self.wall_skin,
             "bodies_seen": self.bodies_seen,
@@ -291,6 +313,7 @@ class P2:
         self.contacts.restore(state["contacts"])
         self.walls.restore(state["walls"])
         self.mean_mass = float(state["mean_mass"])
+        self.last_dt = float(state["last_dt"])
         self.only_kind = int(state["only_kind"])
         self.wall_skin = float(state["wall_skin"])
         self.bodies_seen = int(state["bodies_seen"])

@@ -146,8 +146,8 @@ class Walls:
     """All contacts of grains with bodies in the coming step, by slab; arrays change at each `find`.
 
     rows, body   int32 (nslabs, cap)     grain row, body index
-    plane        real  (nslabs, cap, 8)  nx, ny, nz, offset (m), sx, sy, sz (m), contacts of the
-                                         same grain in the block of eight
+    plane        real  (nslabs, cap, 8)  nx, ny, nz, offset (m), sx, sy, sz (m), how many
+                                         of the same grain come before it in its eight
     impulse      real  (nslabs, cap, 4)  what the solver keeps for its warm start
     total        real  (nslabs, cap, 4)  mean force on the grain over the step (N), from the solver
     count        int64 (nslabs,)         contacts in use
@@ -226,7 +226,7 @@ class Walls:
             if most <= cap:
                 break
             cap = 1 << (most - 1).bit_length()
-        kw.share_blocks(self.rows, self.plane, self.count)
+        kw.note_turns(self.rows, self.plane, self.count)
         if self.contacts and old[5].any():
             self._carry(old, old_row)
         return self.contacts
