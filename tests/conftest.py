@@ -11,8 +11,6 @@ import pytest
 
 # Before anything imports the JIT: two threads even on one core, so that thread tests mean something
 os.environ.setdefault("NUMBA_NUM_THREADS", str(max(2, os.cpu_count() or 1)))
-# Threads that wait for each other sleep early: on a busy machine spinning costs 20 times
-os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 # One cache for this process and for the commands that tests start, whatever else they change
 _cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "berm"
 os.environ.setdefault("BERM_CACHE_DIR", str(_cache))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -356,8 +355,6 @@ def main() -> None:
     """Run the command line: errors become one line and an exit code."""
     from berm.apps.console import Exit, reporting
 
-    # threads that wait for each other sleep early: on a busy machine spinning costs 20 times
-    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     try:
         with reporting():
             app()

@@ -13,6 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+# threads that wait for each other sleep early: on a busy machine spinning costs 20 times
+os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+
 import numba
 from llvmlite import ir  # noqa: F401  (re-exported for vec8)
 from numba.core import cgutils, types  # noqa: F401  (re-exported for vec8)

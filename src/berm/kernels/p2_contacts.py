@@ -2,7 +2,8 @@
 
 A grain's row of twelve numbers holds what its contacts need: position at the start of the substep
 and radius; displacement with the remembered part of the impulses, and inverse mass; displacement
-with the whole impulses, and the number of contacts that push. Both forms that keep impulses, `p2_sweep` and `p2_mass`, build on this.
+with the whole impulses, and the number of contacts that push. Both forms that keep impulses,
+`p2_sweep` and `p2_mass`, build on this.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def root_factor(k, c, w, iterations):
 
 @inner
 def _prepare_slab(
-    s, slab, part, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows, w_body,
+    s, part, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows, w_body,
     w_plane,
     w_imp, body_mat, par, iterations,
 ):  # fmt: skip
@@ -157,7 +157,7 @@ def correct(gap, approach, slide2, factor, k, c, mu_s, mu_k, glue, zero, one, fl
 
 @inner
 def _pairs_slab(
-    s, slab, part, lanes, ptr, nbr, imp, x, u, mat, nmat, common, table, par, flags, retest, shift, acc,
+    s, part, lanes, ptr, nbr, imp, x, u, mat, nmat, common, table, par, flags, retest, shift, acc,
     stats
 ):
     zero = splat(par[GX] - par[GX])
@@ -289,7 +289,7 @@ def wall_correction(
 
 @inner
 def _contact_slab(
-    s, slab, part, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows, w_body,
+    s, part, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows, w_body,
     w_plane,
     w_imp, body_mat, par, flags, retest, reach, base, acc, stats,
 ):  # fmt: skip
@@ -298,7 +298,7 @@ def _contact_slab(
         stats[s, c] = 0.0
     shift = base[s] - reach[s, 0]
     _pairs_slab(
-        s, slab, part, lanes, ptr, nbr, imp, x, u, mat, nmat, common, table, par, flags, retest, shift,
+        s, part, lanes, ptr, nbr, imp, x, u, mat, nmat, common, table, par, flags, retest, shift,
         acc,
         stats,
     )  # fmt: skip
@@ -390,7 +390,7 @@ def solve(
             predict_slab(s, slab, v, u, par)
         for s in prange(n):
             _prepare_slab(
-                s, slab, part, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows,
+                s, part, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows,
                 w_body,
                 w_plane, w_imp, body_mat, par, iterations,
             )  # fmt: skip
@@ -399,7 +399,7 @@ def solve(
             flags = base_flags | (STATS if last and sub == substeps - 1 else 0)
             for s in prange(n):
                 _contact_slab(
-                    s, slab, part, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count,
+                    s, part, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count,
                     w_rows,
                     w_body, w_plane, w_imp, body_mat, par, flags, retest, reach, base, acc, stats,
                 )  # fmt: skip

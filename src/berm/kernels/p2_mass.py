@@ -56,7 +56,7 @@ from berm.kernels.vec8 import (
 
 @inner
 def _pairs_slab(
-    s, slab, part, lanes, ptr, nbr, imp, last, row, mat, nmat, common, table, par, flags, shift, acc,
+    s, part, lanes, ptr, nbr, imp, last, row, mat, nmat, common, table, par, flags, shift, acc,
     stats,
 ):  # fmt: skip
     law = constants(par, table, common)
@@ -105,8 +105,8 @@ def _walls_slab(
     zero, one, _, _, _, _, _, _, touch, _, _, _, _, _ = law
     for b in range(0, w_count[s], 8):
         rows, valid, fx, fy, fz, _, _, _, _, r, gap, approach = wall_response(
-            b, w_count[s], -1, law, one, w_rows[s], w_body[s], w_plane[s], w_imp[s], w_total[s], row,
-            mat, nmat, body_mat, table, par, flags,
+            b, w_count[s], -1, law, one, w_rows[s], w_body[s], w_plane[s], w_imp[s], w_total[s],
+            row, mat, nmat, body_mat, table, par, flags,
         )  # fmt: skip
         near = (gap + vmin(approach, zero) <= touch * r) & valid
         scatter_add4(acc, rows, shift, (fx, fy, fz, select(near, one, zero)))
@@ -117,7 +117,7 @@ def _walls_slab(
 
 @inner
 def _contact_slab(
-    s, slab, part, lanes, ptr, nbr, imp, last, row, mat, nmat, common, table, w_count, w_rows, w_body,
+    s, part, lanes, ptr, nbr, imp, last, row, mat, nmat, common, table, w_count, w_rows, w_body,
     w_plane, w_imp, w_total, body_mat, par, flags, reach, base, acc, stats,
 ):  # fmt: skip
     clear_slab(s, reach, base, acc)
@@ -125,7 +125,7 @@ def _contact_slab(
         stats[s, c] = 0.0
     shift = base[s] - reach[s, 0]
     _pairs_slab(
-        s, slab, part, lanes, ptr, nbr, imp, last, row, mat, nmat, common, table, par, flags, shift, acc,
+        s, part, lanes, ptr, nbr, imp, last, row, mat, nmat, common, table, par, flags, shift, acc,
         stats,
     )  # fmt: skip
     if w_count[s] > 0:
@@ -195,7 +195,7 @@ def _predict_slab(s, slab, x, v, warm, row, par):
 
 
 @inner
-def _touch_slab(s, slab, part, lanes, ptr, nbr, row, w_count, w_rows, w_plane, par, reach, base, acc):
+def _touch_slab(s, part, lanes, ptr, nbr, row, w_count, w_rows, w_plane, par, reach, base, acc):
     """Count the contacts of each row at the predicted positions."""
     clear_slab(s, reach, base, acc)
     shift = base[s] - reach[s, 0]
@@ -236,8 +236,8 @@ def _recount_slab(s, slab, v, row, warm, par, reach, base, acc):
 
 @pjit
 def solve(
-    slab, part, lanes, ptr, nbr, imp, last, x, v, row, warm, mat, nmat, common, table, w_count, w_rows,
-    w_body, w_plane, w_imp, w_total, body_mat, par, base_flags, iterations, first, substeps,
+    slab, part, lanes, ptr, nbr, imp, last, x, v, row, warm, mat, nmat, common, table, w_count,
+    w_rows, w_body, w_plane, w_imp, w_total, body_mat, par, base_flags, iterations, first, substeps,
     memory, acceleration, recount, reach, base, acc, ref, stats,
 ):  # fmt: skip
     """Substeps of a step from `first` on; return the next one to do.
@@ -258,7 +258,7 @@ def solve(
     if recount:
         for s in prange(n):
             _touch_slab(
-                s, slab, part, lanes, ptr, nbr, row, w_count, w_rows, w_plane, par, reach, base, acc
+                s, part, lanes, ptr, nbr, row, w_count, w_rows, w_plane, par, reach, base, acc
             )
         for s in prange(n):
             _recount_slab(s, slab, v, row, warm, par, reach, base, acc)
@@ -277,7 +277,7 @@ def solve(
                     flags |= STATS
             for s in prange(n):
                 _contact_slab(
-                    s, slab, part, lanes, ptr, nbr, imp, last, row, mat, nmat, common, table, w_count,
+                    s, part, lanes, ptr, nbr, imp, last, row, mat, nmat, common, table, w_count,
                     w_rows, w_body, w_plane, w_imp, w_total, body_mat, par, flags, reach, base,
                     acc, stats,
                 )  # fmt: skip

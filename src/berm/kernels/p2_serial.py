@@ -83,7 +83,7 @@ def _pair(i, j, slot, m, imp, x, u, pair, table, flags, retest, count, stats):
 
 
 @inner
-def _prepare(slab, part, lanes, ptr, nbr, imp, x, u, mat, nmat, table, iterations):
+def _prepare(lanes, ptr, nbr, imp, x, u, mat, nmat, table, iterations):
     known = -1.0
     known_pair = -1
     factor = 0.0
@@ -119,7 +119,7 @@ def solve(
         par[SHARE] = 1.0 / substeps
         for s in range(n):
             predict_slab(s, slab, v, u, par)
-        _prepare(slab, part, lanes, ptr, nbr, imp, x, u, mat, nmat, table, iterations)
+        _prepare(lanes, ptr, nbr, imp, x, u, mat, nmat, table, iterations)
         for s in range(n):
             for b in range(w_count[s]):
                 i = w_rows[s, b]

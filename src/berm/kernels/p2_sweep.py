@@ -59,7 +59,7 @@ def pushing(fx, fy, fz, zero, one):
 
 
 @inner
-def _pairs_slab(s, slab, part, lanes, ptr, nbr, imp, row, mat, nmat, common, table, par, flags, stats):
+def _pairs_slab(s, part, lanes, ptr, nbr, imp, row, mat, nmat, common, table, par, flags, stats):
     law = constants(par, table, common)
     zero, one, _, _, memory, scale, _, _, _, _, _, _, _, _ = law
     none = imp[:0]
@@ -153,13 +153,13 @@ def _walls_slab(
 
 @inner
 def _sweep_slab(
-    s, slab, part, lanes, ptr, nbr, imp, row, mat, nmat, common, table, w_count, w_rows, w_body, w_plane,
+    s, part, lanes, ptr, nbr, imp, row, mat, nmat, common, table, w_count, w_rows, w_body, w_plane,
     w_imp, w_total, body_mat, par, flags, stats,
 ):  # fmt: skip
     for c in (0, 1, 2, 5):
         stats[s, c] = 0.0
     _pairs_slab(
-        s, slab, part, lanes, ptr, nbr, imp, row, mat, nmat, common, table, par, flags, stats
+        s, part, lanes, ptr, nbr, imp, row, mat, nmat, common, table, par, flags, stats
     )
     if w_count[s] > 0:
         _walls_slab(
@@ -230,9 +230,9 @@ def _predict_slab(s, slab, x, v, warm, row, par):
 
 @pjit
 def solve(
-    slab, part, colour, turn, lanes, ptr, nbr, imp, x, v, row, warm, mat, nmat, common, table, w_count,
-    w_rows, w_body, w_plane, w_imp, w_total, body_mat, par, base_flags, iterations, first, substeps,
-    memory, ref, stats,
+    slab, part, colour, turn, lanes, ptr, nbr, imp, x, v, row, warm, mat, nmat, common, table,
+    w_count, w_rows, w_body, w_plane, w_imp, w_total, body_mat, par, base_flags, iterations, first,
+    substeps, memory, ref, stats,
 ):  # fmt: skip
     """Substeps of a step from `first` on; return the next one to do.
 
@@ -260,7 +260,7 @@ def solve(
             for c in range(colour.shape[0] - 1):
                 for k in prange(colour[c], colour[c + 1]):
                     _sweep_slab(
-                        turn[k], slab, part, lanes, ptr, nbr, imp, row, mat, nmat, common, table,
+                        turn[k], part, lanes, ptr, nbr, imp, row, mat, nmat, common, table,
                         w_count, w_rows, w_body, w_plane, w_imp, w_total, body_mat, par, flags,
                         stats,
                     )  # fmt: skip

@@ -208,9 +208,9 @@ class P2:
         memory = self.real(self.memory)
         if self.averaging == "sweep":
             return stats, p2_sweep.solve(
-                list_.slab, list_.part, list_.colour, list_.turn, *lists[1:], grains.x, grains.v, self.row,
-                grains.warm, *soil, *touching, *law, first, self.substeps, memory, list_.ref,
-                stats,
+                list_.slab, list_.part, list_.colour, list_.turn, *lists[1:], grains.x, grains.v,
+                self.row, grains.warm, *soil, *touching, *law, first, self.substeps, memory,
+                list_.ref, stats,
             )  # fmt: skip
         sums = (list_.reach, list_.base, self.acc)
         if self.averaging == "mass":
