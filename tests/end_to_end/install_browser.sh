@@ -3,8 +3,9 @@
 # and apt can bring them. Elsewhere it only says so: the tests then skip (CI=true: they fail).
 set -euo pipefail
 
+gl=$(ldconfig -p 2>/dev/null | grep -c 'libEGL\.so' || true)
 for browser in "${BERM_BROWSER:-}" chromium chromium-browser google-chrome; do
-  if [ -n "$browser" ] && command -v "$browser" >/dev/null; then
+  if [ "$gl" != 0 ] && [ -n "$browser" ] && command -v "$browser" >/dev/null; then
     echo "browser: $(command -v "$browser")"
     exit 0
   fi

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -206,7 +208,7 @@ def test_colours_keep_slabs_apart():
     reach = np.stack([low, low + rng.integers(1, 120, 40)], axis=1)
     colour, turn = colour_slabs(reach)
     assert sorted(turn.tolist()) == list(range(40))
-    for first, last in zip(colour[:-1], colour[1:], strict=True):
+    for first, last in itertools.pairwise(colour):
         rows = np.concatenate([np.arange(*reach[s]) for s in turn[first:last]])
         assert len(rows) == len(set(rows.tolist()))
 

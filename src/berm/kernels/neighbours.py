@@ -223,7 +223,8 @@ def search(
     need,
 ):  # fmt: skip
     """Half neighbour list of each slab into found[s]; need[s] = entries (may exceed the room)."""
-    for s in prange(slab.shape[0] - 1):
+    for number in prange(slab.shape[0] - 1):
+        s = np.int64(number)  # one type, one compile
         need[s] = _search_slab(
             s, slab, packed, x, v, dt, widen, ahead_on, levels, level, cell, start, dims, axes,
             found,
@@ -283,5 +284,6 @@ def _moved_slab(s, slab, x, v, h, ref):
 @pjit
 def any_moved(slab, x, v, h, ref, flag):
     """Set flag[s] where a grain will be off its way in h."""
-    for s in prange(slab.shape[0] - 1):
+    for number in prange(slab.shape[0] - 1):
+        s = np.int64(number)
         flag[s] = _moved_slab(s, slab, x, v, h, ref)

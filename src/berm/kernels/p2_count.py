@@ -386,9 +386,11 @@ def solve(
     for sub in range(substeps):
         par[FRACTION] = sub / substeps
         par[SHARE] = 1.0 / substeps
-        for s in prange(n):
+        for number in prange(n):
+            s = np.int64(number)  # one type, one compile
             predict_slab(s, slab, v, u, par)
-        for s in prange(n):
+        for number in prange(n):
+            s = np.int64(number)
             _prepare_slab(
                 s, part, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows,
                 w_body,
@@ -397,13 +399,15 @@ def solve(
         for it in range(iterations):
             last = it == iterations - 1
             flags = base_flags | (STATS if last and sub == substeps - 1 else 0)
-            for s in prange(n):
+            for number in prange(n):
+                s = np.int64(number)
                 _contact_slab(
                     s, part, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count,
                     w_rows,
                     w_body, w_plane, w_imp, body_mat, par, flags, retest, reach, base, acc, stats,
                 )  # fmt: skip
-            for s in prange(n):
+            for number in prange(n):
+                s = np.int64(number)
                 _update_slab(
                     s, slab, x, v, u, w_count, w_rows, w_imp, w_total, par, last, reach, base, acc,
                     stats,

@@ -253,14 +253,17 @@ def solve(
     par[SHARE] = 1.0 / ahead
     par[KEEP] = memory
     par[MEMORY] = memory
-    for s in prange(n):
+    for number in prange(n):
+        s = np.int64(number)  # one type, one compile
         _predict_slab(s, slab, x, v, warm, row, par)
     if recount:
-        for s in prange(n):
+        for number in prange(n):
+            s = np.int64(number)
             _touch_slab(
                 s, part, lanes, ptr, nbr, row, w_count, w_rows, w_plane, par, reach, base, acc
             )
-        for s in prange(n):
+        for number in prange(n):
+            s = np.int64(number)
             _recount_slab(s, slab, v, row, warm, par, reach, base, acc)
     done = first
     while done < substeps:
@@ -275,13 +278,15 @@ def solve(
                 flags |= LAST
                 if done == substeps - 1:
                     flags |= STATS
-            for s in prange(n):
+            for number in prange(n):
+                s = np.int64(number)
                 _contact_slab(
                     s, part, lanes, ptr, nbr, imp, last, row, mat, nmat, common, table, w_count,
                     w_rows, w_body, w_plane, w_imp, w_total, body_mat, par, flags, reach, base,
                     acc, stats,
                 )  # fmt: skip
-            for s in prange(n):
+            for number in prange(n):
+                s = np.int64(number)
                 _move_slab(
                     s, slab, x, v, warm, row, par, flags, reach, base, acc, ref, stats
                 )

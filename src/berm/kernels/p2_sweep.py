@@ -245,7 +245,8 @@ def solve(
     par[SHARE] = 1.0 / ahead
     par[KEEP] = memory
     par[MEMORY] = memory
-    for s in prange(n):
+    for number in prange(n):
+        s = np.int64(number)  # one type, one compile
         _predict_slab(s, slab, x, v, warm, row, par)
     done = first
     while done < substeps:
@@ -264,7 +265,8 @@ def solve(
                         w_count, w_rows, w_body, w_plane, w_imp, w_total, body_mat, par, flags,
                         stats,
                     )  # fmt: skip
-        for s in prange(n):
+        for number in prange(n):
+            s = np.int64(number)
             _move_slab(s, slab, x, v, warm, row, par, flags, ref, stats)
         done += 1
         off = 0.0

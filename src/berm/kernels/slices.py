@@ -75,7 +75,8 @@ def keep_order(slab, unit, count, now, o_lanes, o_home, queue, length):
 @pjit
 def sort_rows(slab, count, queue, length):
     """Queue the rows of each slab by the number of their neighbours."""
-    for s in prange(slab.shape[0] - 1):
+    for number in prange(slab.shape[0] - 1):
+        s = np.int64(number)  # one type, one compile
         length[s] = _sort_rows(slab[s], slab[s + 1], count, queue)
 
 
@@ -154,7 +155,8 @@ def _arrange_slab(s, slab, found, count, queue, length, lanes, width, reach):
 @pjit
 def arrange(slab, found, count, queue, length, lanes, width, reach, part):
     """Slices of each slab into lanes[s] (-1: idle) and width[s]; their number to part[s + 1]."""
-    for s in prange(slab.shape[0] - 1):
+    for number in prange(slab.shape[0] - 1):
+        s = np.int64(number)
         part[s + 1] = _arrange_slab(
             s, slab, found, count, queue, length, lanes, width, reach
         )
@@ -241,7 +243,8 @@ def fill(
     o_home, reach,
 ):  # fmt: skip
     """Write the sliced list and carry old impulses over."""
-    for s in prange(slab.shape[0] - 1):
+    for number in prange(slab.shape[0] - 1):
+        s = np.int64(number)
         _fill_slab(
             s, slab, part, found, count, rough, lanes, ptr, nbr, imp, home, was, now, o_ptr, o_nbr,
             o_imp, o_home, reach,
