@@ -22,6 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 ROOT = Path(__file__).resolve().parents[2]
+PITCH, JITTER = 2.3, 0.14  # of the starting lattice, in radii: so loose and uneven that it collapses
+SPEED = 1.0  # m/s, of each component at the start
 Array = npt.NDArray[Any]
 
 
@@ -47,7 +49,7 @@ class Case:
     @property
     def side(self) -> float:
         """Inner width of the box."""
-        return self.columns * 2.04 * self.radius
+        return self.columns * PITCH * self.radius
 
     @property
     def mass(self) -> float:
@@ -79,13 +81,13 @@ class Case:
         return np.array(rows, dtype=np.float64)
 
     def lattice(self, seed: int = 0) -> tuple[Array, Array]:
-        """Positions and velocities (n, 3) of a jittered lattice just above the floor."""
+        """Positions and velocities (n, 3) of a loose, jittered lattice above the floor."""
         rng = np.random.default_rng(seed)
-        m, r, pitch = self.columns, self.radius, 2.04 * self.radius
+        m, r = self.columns, self.radius
         index = np.arange(self.grains)
         cell = np.stack([index % m, index // m % m, index // (m * m)], axis=1)
-        x = (cell + 0.5) * pitch + rng.uniform(-0.02 * r, 0.02 * r, (self.grains, 3))
-        return x, rng.normal(0.0, 0.3, x.shape)
+        x = (cell + 0.5) * PITCH * r + rng.uniform(-JITTER * r, JITTER * r, (self.grains, 3))
+        return x, rng.normal(0.0, SPEED, x.shape)
 
     def start(self) -> tuple[Array, Array]:
         """Settled positions and velocities (n, 3) from the state file, or the lattice."""

@@ -17,7 +17,7 @@ class TwinBox:
     def __init__(self, case: Case) -> None:
         from benchmarks.twin import Twin, TwinParams, TwinUnavailable
 
-        self.form = os.environ.get("TWIN_FORM", "conserving")
+        self.form = os.environ.get("TWIN_FORM", "sweep")
         published = self.form == "published"
         self.label = "C++ twin published 1x10" if published else "C++ twin (default form)"
         self.dt = 1 / 60

@@ -146,7 +146,7 @@ def main() -> None:
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--grains", type=int, nargs="+", default=[20000])
     p.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    p.add_argument("--forms", nargs="+", default=["published", "conserving"])
+    p.add_argument("--forms", nargs="+", default=["published", "sweep"])
     p.add_argument("--settle", type=float, default=6.0, help="simulated seconds")
     p.add_argument("--repeats", type=int, default=25)
     p.add_argument("--twin-only", action="store_true")

@@ -19,9 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 HERE = Path(__file__).resolve().parent
-FLAGS = ["-std=c++17", "-O3", "-march=native", "-fopenmp", "-shared", "-fPIC"]
+FLAGS = [
+    "-std=c++17", "-O3", "-march=native", "-ffp-contract=off", "-fopenmp", "-shared", "-fPIC"
+]  # fmt: skip
 Rows = npt.NDArray[np.float32]
-FORMS = {"published": 0, "conserving": 1}
+FORMS = {"published": 0, "sweep": 1}
 
 
 class TwinUnavailable(RuntimeError):
@@ -30,14 +32,14 @@ class TwinUnavailable(RuntimeError):
 
 class _Params(ctypes.Structure):
     _fields_ = [
+        ("dt_exact", ctypes.c_double), ("skin_exact", ctypes.c_double),
         ("dt", ctypes.c_float), ("gravity", ctypes.c_float * 3),
         ("stiffness", ctypes.c_float), ("damping", ctypes.c_float),
         ("friction_static", ctypes.c_float), ("friction_kinetic", ctypes.c_float),
         ("eps_depth", ctypes.c_float), ("relaxation", ctypes.c_float),
-        ("memory_normal", ctypes.c_float), ("memory_tangent", ctypes.c_float),
-        ("near_gap", ctypes.c_float), ("slip_speed", ctypes.c_float), ("skin", ctypes.c_float),
+        ("memory", ctypes.c_float), ("slip_speed", ctypes.c_float), ("skin", ctypes.c_float),
         ("iterations", ctypes.c_int32), ("substeps", ctypes.c_int32),
-        ("threads", ctypes.c_int32), ("retest", ctypes.c_int32),
+        ("threads", ctypes.c_int32), ("retest", ctypes.c_int32), ("slabs", ctypes.c_int32),
     ]  # fmt: skip
 
 
@@ -52,16 +54,15 @@ class TwinParams:
     friction_static: float = 0.5
     friction_kinetic: float = 0.5
     eps_depth: float = 0.0  # [Holz14] (37), published form only
-    relaxation: float = 0.9  # conserving form only, as are the next five
-    memory_normal: float = 0.5
-    memory_tangent: float = 1.0
-    near_gap: float = 0.02  # in radii
+    relaxation: float = 1.0  # sweep form only, as are the next three
+    memory: float = 0.5
     slip_speed: float = 1.5 * 9.81 / 600  # m/s
-    skin: float = 0.1  # in units of the largest radius
+    skin: float = 0.1  # in radii
     iterations: int = 10
     substeps: int = 1
     threads: int = 1
     retest: int = 0  # published form: test C_s <= 0 again in each iteration
+    slabs: int = 0  # sweep form: 0 is the twin's own choice
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,10 @@ class TwinStats:
     wall_contacts: int
     lanes: int  # pairs with the padding of the slices of 8
     slabs: int
+    contacts: int  # touching pairs at the end of the last step, sweep form, as the next three
+    overlap_mean: float  # m
+    overlap_max: float  # m
+    kinetic_energy: float  # J
 
 
 def _compiler() -> str:
@@ -157,7 +162,10 @@ class Twin:
         if self._x.ndim != 2 or self._x.shape[1] != 4 or self._v.shape != self._x.shape:
             raise ValueError(f"x and v must be (n, 4): got {self._x.shape} and {self._v.shape}")
         self.params = params or TwinParams()
-        values = {name: getattr(self.params, name) for name, *_ in _Params._fields_}
+        exact = {"dt_exact": self.params.dt, "skin_exact": self.params.skin}
+        values = exact | {
+            name: getattr(self.params, name) for name, *_ in _Params._fields_ if name not in exact
+        }
         values["gravity"] = (ctypes.c_float * 3)(*self.params.gravity)
         f = ctypes.c_float
         self._handle = self._lib.twin_create(
@@ -168,7 +176,7 @@ class Twin:
             raise ValueError(f"impossible input: {len(self._x)} grains, {self.params}")
 
     def step(self, form: str = "published", steps: int = 1) -> None:
-        """Advance by ``steps`` steps of the ``published`` or the ``conserving`` form."""
+        """Advance by ``steps`` steps of the ``published`` or the ``sweep`` form."""
         self._lib.twin_step(self._handle, FORMS[form], steps)
 
     def state(self) -> tuple[Rows, Rows, npt.NDArray[np.float64]]:
@@ -182,9 +190,10 @@ class Twin:
 
     def stats(self) -> TwinStats:
         """Stage seconds, steps and searches since the last call of this method."""
-        out = np.zeros(8)
+        out = np.zeros(12)
         self._lib.twin_stats(self._handle, _pointer(out, ctypes.c_double))
-        return TwinStats(float(out[0]), float(out[1]), *(int(a) for a in out[2:]))
+        seconds, counts, floats = out[:2].tolist(), out[2:9].tolist(), out[9:].tolist()
+        return TwinStats(*seconds, *(int(a) for a in counts), *floats)
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None):

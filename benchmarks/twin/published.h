@@ -138,14 +138,13 @@ static void walls_published(const Twin& w, Slab& s) {
 }
 
 // Sums of earlier slabs that reach into slab s, added in slab order; leaves them zero.
-template <int WIDTH>
 static inline void take_halo(Twin& w, int k) {
     Slab& s = w.slabs[k];
     for (int t = 0; t < k; t++) {
         Slab& o = w.slabs[t];
         if (o.reach <= s.lo) continue;
-        float *a = s.acc.p, *b = o.acc.p + (int64_t)(s.lo - o.lo) * WIDTH;
-        const int64_t m = (int64_t)(std::min(s.hi, o.reach) - s.lo) * WIDTH;
+        float *a = s.acc.p, *b = o.acc.p + (int64_t)(s.lo - o.lo) * 4;
+        const int64_t m = (int64_t)(std::min(s.hi, o.reach) - s.lo) * 4;
         for (int64_t i = 0; i < m; i += 4) {
             _mm_store_ps(a + i, _mm_add_ps(_mm_load_ps(a + i), _mm_load_ps(b + i)));
             _mm_store_ps(b + i, _mm_setzero_ps());
@@ -156,7 +155,7 @@ static inline void take_halo(Twin& w, int k) {
 // (9): p += sum / count.  In the last iteration also (3).
 template <bool LAST>
 static void average(Twin& w, int k) {
-    take_halo<4>(w, k);
+    take_halo(w, k);
     Slab& s = w.slabs[k];
     const __m128 one = _mm_set1_ps(1), zero = _mm_setzero_ps(), idt = _mm_set1_ps(1 / w.par.dt);
     for (int i = s.lo; i < s.hi; i++) {
@@ -183,9 +182,15 @@ static void step_published(Twin& w, int t) {
 #pragma omp for schedule(static)
     for (int k = 0; k < w.nslabs; k++) {
         Slab& s = w.slabs[k];
-        find_pairs(w, s, 0);
-        pack_pairs(s, false);
-        find_walls(w, s, 0, false);
+        find_pairs(w, s);
+        pack_pairs(s);
+        auto gap = [&](int b, int i) {
+            const float* q = w.plane[b];
+            v8 d = fma_(set1(q[0]), _mm256_loadu_ps(&w.sx[i]), fma_(set1(q[1]), _mm256_loadu_ps(&w.sy[i]),
+                   _mm256_fmsub_ps(set1(q[2]), _mm256_loadu_ps(&w.sz[i]), set1(q[3]))));
+            return _mm256_sub_ps(d, _mm256_loadu_ps(&w.sr[i]));
+        };
+        find_walls<4>(w, s, gap, [](int, int, int) {});
         s.acc.reserve(4 * (size_t)(s.reach - s.lo + 8));
         s.acc.zero(4 * (size_t)(s.reach - s.lo + 8));
         std::memset(s.force, 0, sizeof s.force);

@@ -46,6 +46,44 @@ static void make_grid(Twin& w, float cell) {
     for (auto& h : w.hist) h.reserve(w.ncells);
 }
 
+// Stable counting sort of rows [a, b) of thread t: cell(i) gives a row's cell, place(i, d) moves row i to d.
+template <class Cell, class Place>
+static inline void counting_sort(Twin& w, int t, int a, int b, Cell cell, Place place) {
+    int32_t* h = w.hist[t].p;
+    std::memset(h, 0, sizeof(int32_t) * w.ncells);
+    for (int i = a; i < b; i++) {
+        int id = cell(i);
+        w.cid[i] = id;
+        h[id]++;
+    }
+#pragma omp barrier
+    int64_t ca = w.ncells * t / w.threads, cb = w.ncells * (t + 1) / w.threads, sum = 0;
+    for (int64_t c = ca; c < cb; c++) for (auto& q : w.hist) sum += q[c];
+    w.base[t] = sum;
+#pragma omp barrier
+    int32_t at = 0;
+    for (int k = 0; k < t; k++) at += (int32_t)w.base[k];
+    for (int64_t c = ca; c < cb; c++) {
+        w.cellstart[c] = at;
+        for (auto& q : w.hist) { int32_t m = q[c]; q[c] = at; at += m; }
+    }
+    if (t == w.threads - 1) w.cellstart[w.ncells] = w.n;
+#pragma omp barrier
+    for (int i = a; i < b; i++) {
+        int id = w.cid[i], d = h[id]++;
+        w.tag2[d] = w.tag[i];
+        w.cid2[d] = id;
+        w.old[d] = i;
+        place(i, d);
+    }
+#pragma omp barrier
+#pragma omp single
+    {
+        std::swap(w.tag.p, w.tag2.p);
+        std::swap(w.cid.p, w.cid2.p);
+    }
+}
+
 // Predict [Holz14] (2), sort rows by the cell of the predicted position.
 static void sort_rows(Twin& w, float reach, int t) {
     const float dt = w.par.dt;
@@ -67,64 +105,41 @@ static void sort_rows(Twin& w, float reach, int t) {
 #pragma omp single
     make_grid(w, reach);
 
-    int32_t* h = w.hist[t].p;
-    std::memset(h, 0, sizeof(int32_t) * w.ncells);
     const int s0 = w.axis[0], s1 = w.axis[1], s2 = w.axis[2];
     int mul[4] = {0, 0, 0, 0};
     mul[s0] = 1; mul[s1] = w.dim[s0]; mul[s2] = w.dim[s0] * w.dim[s1];
     const __m128i vm = _mm_setr_epi32(mul[0], mul[1], mul[2], 0);
     const __m128i top = _mm_setr_epi32(w.dim[0] - 1, w.dim[1] - 1, w.dim[2] - 1, 0);
     const __m128 low = _mm_setr_ps(w.low[0], w.low[1], w.low[2], 0), inv = _mm_set1_ps(w.inv_cell);
-    for (int i = a; i < b; i++) {
+    auto cell = [&](int i) {
         __m128 p = _mm_add_ps(_mm_load_ps(&w.x[4 * i]), _mm_fmadd_ps(_mm_load_ps(&w.v[4 * i]), vdt, g));
         __m128i c = _mm_cvttps_epi32(_mm_mul_ps(_mm_sub_ps(p, low), inv));
         c = _mm_mullo_epi32(_mm_max_epi32(_mm_min_epi32(c, top), _mm_setzero_si128()), vm);
         c = _mm_add_epi32(c, _mm_shuffle_epi32(c, 0x4e));       // x + z, y + 0
-        int id = _mm_cvtsi128_si32(c) + _mm_extract_epi32(c, 1);
-        w.cid[i] = id;
-        h[id]++;
-    }
-#pragma omp barrier
-    int64_t ca = w.ncells * t / w.threads, cb = w.ncells * (t + 1) / w.threads, sum = 0;
-    for (int64_t c = ca; c < cb; c++) for (auto& q : w.hist) sum += q[c];
-    w.base[t] = sum;
-#pragma omp barrier
-    int32_t at = 0;
-    for (int k = 0; k < t; k++) at += (int32_t)w.base[k];
-    for (int64_t c = ca; c < cb; c++) {
-        w.cellstart[c] = at;
-        for (auto& q : w.hist) { int32_t m = q[c]; q[c] = at; at += m; }
-    }
-    if (t == w.threads - 1) w.cellstart[w.ncells] = w.n;
-#pragma omp barrier
-    for (int i = a; i < b; i++) {
-        int id = w.cid[i], d = h[id]++;
+        return _mm_cvtsi128_si32(c) + _mm_extract_epi32(c, 1);
+    };
+    auto place = [&](int i, int d) {
         __m128 xi = _mm_load_ps(&w.x[4 * i]), vi = _mm_load_ps(&w.v[4 * i]);
         __m128 u = _mm_fmadd_ps(vi, vdt, g), p = _mm_add_ps(xi, u);
         _mm_store_ps(&w.x2[4 * d], xi);
         _mm_store_ps(&w.v2[4 * d], vi);
-        w.tag2[d] = w.tag[i];
-        w.cid2[d] = id;
-        w.old[d] = i;
         _mm_store_ps(&w.pu[8 * d], p);                            // lane 3: r + 0
         _mm_store_ps(&w.pu[8 * d + 4], _mm_blend_ps(u, vi, 8));   // lane 3: w
         w.sx[d] = _mm_cvtss_f32(p);
         w.sy[d] = _mm_cvtss_f32(_mm_shuffle_ps(p, p, 1));
         w.sz[d] = _mm_cvtss_f32(_mm_shuffle_ps(p, p, 2));
         w.sr[d] = _mm_cvtss_f32(_mm_shuffle_ps(p, p, 3));
-    }
-#pragma omp barrier
+    };
+    counting_sort(w, t, a, b, cell, place);
 #pragma omp single
     {
         std::swap(w.x.p, w.x2.p);
         std::swap(w.v.p, w.v2.p);
-        std::swap(w.tag.p, w.tag2.p);
-        std::swap(w.cid.p, w.cid2.p);
     }
 }
 
 // Neighbours j > i of each row of a slab, row after row, into s.flat.
-static void find_pairs(Twin& w, Slab& s, float skin) {
+static void find_pairs(Twin& w, Slab& s) {
     const int d0 = w.dim[w.axis[0]], d1 = w.dim[w.axis[1]], d2 = w.dim[w.axis[2]];
     int run_a[5] = {0, 0, 0, 0, 0}, run_b[5] = {0, 0, 0, 0, 0}, nruns = 0, last = -1, room = 0;
     size_t m = 0;
@@ -156,7 +171,7 @@ static void find_pairs(Twin& w, Slab& s, float skin) {
         if (m + room > s.flat.cap) s.flat.reserve((m + room) * 2, true);
         run_a[0] = i + 1;
         int32_t* out = s.flat.p + m;
-        const v8 xi = set1(w.sx[i]), yi = set1(w.sy[i]), zi = set1(w.sz[i]), ri = set1(w.sr[i] + skin);
+        const v8 xi = set1(w.sx[i]), yi = set1(w.sy[i]), zi = set1(w.sz[i]), ri = set1(w.sr[i]);
         for (int k = 0; k < nruns; k++)
             for (int j = run_a[k], e = run_b[k]; j < e; j += 8) {
                 v8 dx = _mm256_sub_ps(xi, _mm256_loadu_ps(&w.sx[j]));
@@ -194,12 +209,11 @@ static inline void transpose_int(i8 r[8]) {
 }
 
 // Sliced ELLPACK: slices of 8 rows, rows sorted by count within windows; short lanes name their own row.
-static void pack_pairs(Slab& s, bool keep_where) {
+static void pack_pairs(Slab& s) {
     const int m = s.hi - s.lo, nslices = (m + kSigma - 1) / kSigma * (kSigma / 8) + 1;
     s.srow.reserve(8 * nslices);
     s.scount.reserve(8 * nslices);
     s.sptr.reserve(nslices + 1);
-    if (keep_where) s.where.reserve(m + 8);
     size_t vec = 0;
     int sl = 0;
     for (int w0 = 0; w0 < m; w0 += kSigma) {
@@ -217,7 +231,6 @@ static void pack_pairs(Slab& s, bool keep_where) {
                 s.scount[8 * sl + l] = real ? s.count[i] : 0;
                 src[l] = s.first[i];
                 big = std::max(big, s.scount[8 * sl + l]);
-                if (keep_where && real) s.where[i] = s.count[i] ? 8 * sl + l : -1;
             }
             s.sptr[sl] = (int32_t)vec;
             s.idx.reserve(8 * (vec + big + 8), true);
@@ -243,21 +256,16 @@ static void pack_pairs(Slab& s, bool keep_where) {
     s.vectors = (int)vec;
 }
 
-static void find_walls(Twin& w, Slab& s, float skin, bool keep_where) {
-    const int m = s.hi - s.lo;
+// Rows with gap(plane, first of 8 rows) <= 0, eight of one plane a slice; note(plane, row, slot).
+template <int UNIT, class AnySlab, class Gap, class Note>
+static inline void find_walls(const Twin& w, AnySlab& s, Gap gap, Note note) {
     s.wslices = 0;
     s.wcontacts = 0;
-    if (keep_where) s.wwhere.reserve((size_t)w.nplanes * m + 8);
     for (int b = 0; b < w.nplanes; b++) {
-        const float* q = w.plane[b];
-        const v8 nx = set1(q[0]), ny = set1(q[1]), nz = set1(q[2]), off = set1(q[3] + skin);
         int k = 0;
         for (int i = s.lo; i < s.hi; i += 8) {
-            v8 gap = fma_(nx, _mm256_loadu_ps(&w.sx[i]), fma_(ny, _mm256_loadu_ps(&w.sy[i]),
-                     _mm256_fmsub_ps(nz, _mm256_loadu_ps(&w.sz[i]), off)));
-            unsigned hit = _mm256_movemask_ps(_mm256_cmp_ps(gap, _mm256_loadu_ps(&w.sr[i]), _CMP_LE_OQ));
+            unsigned hit = _mm256_movemask_ps(_mm256_cmp_ps(gap(b, i), _mm256_setzero_ps(), _CMP_LE_OQ));
             if (i + 8 > s.hi) hit &= (1u << (s.hi - i)) - 1u;
-            if (keep_where) for (int l = 0; l < 8 && i + l < s.hi; l++) s.wwhere[(size_t)b * m + i + l - s.lo] = -1;
             for (; hit; hit &= hit - 1) {
                 int row = i + __builtin_ctz(hit);
                 if (k % 8 == 0) {
@@ -265,12 +273,12 @@ static void find_walls(Twin& w, Slab& s, float skin, bool keep_where) {
                     s.wplane.reserve(s.wslices + 1, true);
                     s.wcount.reserve(s.wslices + 1, true);
                     s.wplane[s.wslices] = b;
-                    for (int l = 0; l < 8; l++) s.wrow[8 * s.wslices + l] = 4 * (row4)row;
+                    for (int l = 0; l < 8; l++) s.wrow[8 * s.wslices + l] = UNIT * (row4)row;
                     s.wslices++;
                 }
-                s.wrow[8 * (s.wslices - 1) + k % 8] = 4 * (row4)row;
+                s.wrow[8 * (s.wslices - 1) + k % 8] = UNIT * (row4)row;
                 s.wcount[s.wslices - 1] = k % 8 + 1;
-                if (keep_where) s.wwhere[(size_t)b * m + row - s.lo] = 8 * (s.wslices - 1) + k % 8;
+                note(b, row, 8 * (s.wslices - 1) + k % 8);
                 k++;
             }
         }

@@ -9,41 +9,43 @@
 #include <cstring>
 #include <new>
 
+#define INLINE static inline __attribute__((always_inline))
+
 using v8 = __m256;
 using i8 = __m256i;
 
-static inline v8 set1(float a) { return _mm256_set1_ps(a); }
-static inline v8 fma_(v8 a, v8 b, v8 c) { return _mm256_fmadd_ps(a, b, c); }    // a b + c
-static inline v8 fnma(v8 a, v8 b, v8 c) { return _mm256_fnmadd_ps(a, b, c); }   // c - a b
-static inline v8 lo32(v8 a, v8 b) {
+INLINE v8 set1(float a) { return _mm256_set1_ps(a); }
+INLINE v8 fma_(v8 a, v8 b, v8 c) { return _mm256_fmadd_ps(a, b, c); }    // a b + c
+INLINE v8 fnma(v8 a, v8 b, v8 c) { return _mm256_fnmadd_ps(a, b, c); }   // c - a b
+INLINE v8 lo32(v8 a, v8 b) {
     return _mm256_castsi256_ps(_mm256_unpacklo_epi32(_mm256_castps_si256(a), _mm256_castps_si256(b)));
 }
-static inline v8 hi32(v8 a, v8 b) {
+INLINE v8 hi32(v8 a, v8 b) {
     return _mm256_castsi256_ps(_mm256_unpackhi_epi32(_mm256_castps_si256(a), _mm256_castps_si256(b)));
 }
-static inline v8 lo64(v8 a, v8 b) {
+INLINE v8 lo64(v8 a, v8 b) {
     return _mm256_castsi256_ps(_mm256_unpacklo_epi64(_mm256_castps_si256(a), _mm256_castps_si256(b)));
 }
-static inline v8 hi64(v8 a, v8 b) {
+INLINE v8 hi64(v8 a, v8 b) {
     return _mm256_castsi256_ps(_mm256_unpackhi_epi64(_mm256_castps_si256(a), _mm256_castps_si256(b)));
 }
 
 struct Lanes4 { v8 x, y, z, w; };
 
-static inline v8 pair128(const float* a, const float* b) {
+INLINE v8 pair128(const float* a, const float* b) {
     return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_load_ps(a)), _mm_load_ps(b), 1);
 }
 
 // Row numbers are stored times 4, so that rows of 16 and 32 bytes are one address computation away.
 using row4 = uint32_t;
 template <int FLOATS>
-static inline float* at(float* base, row4 r) { return (float*)((char*)base + (uint64_t)r * FLOATS); }
+INLINE float* at(float* base, row4 r) { return (float*)((char*)base + (uint64_t)r * FLOATS); }
 template <int FLOATS>
-static inline const float* at(const float* base, row4 r) { return (const float*)((const char*)base + (uint64_t)r * FLOATS); }
+INLINE const float* at(const float* base, row4 r) { return (const float*)((const char*)base + (uint64_t)r * FLOATS); }
 
 // Four floats of each of 8 rows of a table with FLOATS floats a row, as four vectors.
 template <int FLOATS>
-static inline Lanes4 gather4(const float* base, const row4* row) {
+INLINE Lanes4 gather4(const float* base, const row4* row) {
     v8 a = pair128(at<FLOATS>(base, row[0]), at<FLOATS>(base, row[4]));
     v8 b = pair128(at<FLOATS>(base, row[1]), at<FLOATS>(base, row[5]));
     v8 c = pair128(at<FLOATS>(base, row[2]), at<FLOATS>(base, row[6]));
@@ -53,13 +55,13 @@ static inline Lanes4 gather4(const float* base, const row4* row) {
 }
 
 // The reverse: r[l] holds rows l and l + 4.
-static inline void rows4(v8 x, v8 y, v8 z, v8 w, v8 r[4]) {
+INLINE void rows4(v8 x, v8 y, v8 z, v8 w, v8 r[4]) {
     v8 t0 = lo32(x, y), t1 = hi32(x, y), t2 = lo32(z, w), t3 = hi32(z, w);
     r[0] = lo64(t0, t2); r[1] = hi64(t0, t2); r[2] = lo64(t1, t3); r[3] = hi64(t1, t3);
 }
 
 // table[row[l]] += lane l. One row after the other: two lanes may name the same row.
-static inline void scatter_add4(float* table, const row4* row, v8 x, v8 y, v8 z, v8 w) {
+INLINE void scatter_add4(float* table, const row4* row, v8 x, v8 y, v8 z, v8 w) {
     v8 r[4];
     rows4(x, y, z, w, r);
     for (int l = 0; l < 8; l++) {
@@ -69,29 +71,26 @@ static inline void scatter_add4(float* table, const row4* row, v8 x, v8 y, v8 z,
     }
 }
 
-// The same on rows of 8: (x y z w | sx sy sz 0). SIGN -1 subtracts all but the count w.
-template <int SIGN>
-static inline void scatter8(float* table, const row4* row, v8 x, v8 y, v8 z, v8 w, v8 sx, v8 sy, v8 sz) {
-    if (SIGN < 0) w = _mm256_xor_ps(w, set1(-0.0f));
-    v8 a[4], b[4];
-    rows4(x, y, z, w, a);
-    rows4(sx, sy, sz, _mm256_setzero_ps(), b);
-    for (int l = 0; l < 8; l++) {
-        float* p = at<8>(table, row[l]);
-        v8 add = l < 4 ? _mm256_insertf128_ps(a[l], _mm256_castps256_ps128(b[l]), 1)
-                       : _mm256_permute2f128_ps(a[l - 4], b[l - 4], 0x31);
-        v8 old = _mm256_load_ps(p);
-        _mm256_store_ps(p, SIGN > 0 ? _mm256_add_ps(old, add) : _mm256_sub_ps(old, add));
+// Lane l to the second and third four floats of row[l] (times 8) of 16 floats. From the last lane to the first: where
+// idle lanes repeat the row of the first, that one counts.
+INLINE void scatter8(float* table, const row4* row, v8 x, v8 y, v8 z, v8 w, v8 a, v8 b, v8 c) {
+    v8 p[4], q[4];
+    rows4(x, y, z, w, p);
+    rows4(a, b, c, _mm256_setzero_ps(), q);
+    for (int l = 7; l >= 0; l--) {
+        float* to = at<8>(table + 4, row[l]);
+        _mm_store_ps(to, l < 4 ? _mm256_castps256_ps128(p[l]) : _mm256_extractf128_ps(p[l - 4], 1));
+        _mm_store_ps(to + 4, l < 4 ? _mm256_castps256_ps128(q[l]) : _mm256_extractf128_ps(q[l - 4], 1));
     }
 }
 
-static inline float sum8(v8 a) {
+INLINE float sum8(v8 a) {
     __m128 s = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
     s = _mm_add_ps(s, _mm_movehl_ps(s, s));
     return _mm_cvtss_f32(_mm_add_ss(s, _mm_shuffle_ps(s, s, 1)));
 }
 
-static inline v8 lane_mask(i8 count, int k) {
+INLINE v8 lane_mask(i8 count, int k) {
     return _mm256_castsi256_ps(_mm256_cmpgt_epi32(count, _mm256_set1_epi32(k)));
 }
 
