@@ -223,6 +223,32 @@ def _move_slab(s, slab, x, v, warm, row, par, flags, ref, stats):
 
 
 @inner
+def _clear_warm(s, slab, warm):
+    for i in range(slab[s], slab[s + 1]):
+        for c in range(4):
+            warm[i, c] = 0.0
+
+
+@inner
+def _gather_warm(s, part, lanes, ptr, nbr, imp, v, warm, w_count, w_rows, w_imp):
+    """Displacement of each grain by the impulses that the lists hold now."""
+    for q in range(part[s], part[s + 1]):
+        for slot in range(ptr[q], ptr[q + 1]):
+            for m in range(8):
+                i = lanes[8 * q + m]
+                j = nbr[8 * slot + m]
+                if i != j:
+                    for c in range(3):
+                        p = imp[24 * slot + 8 * c + m]
+                        warm[i, c] += v[i, 3] * p
+                        warm[j, c] -= v[j, 3] * p
+    for b in range(w_count[s]):
+        i = w_rows[s, b]
+        for c in range(3):
+            warm[i, c] += v[i, 3] * w_imp[s, b, c]
+
+
+@inner
 def _predict_slab(s, slab, x, v, warm, row, par):
     for i in range(slab[s], slab[s + 1]):
         predict_row(i, x, v, warm, row, par, v[i, 3])
@@ -232,12 +258,14 @@ def _predict_slab(s, slab, x, v, warm, row, par):
 def solve(
     slab, part, colour, turn, lanes, ptr, nbr, imp, x, v, row, warm, mat, nmat, common, table,
     w_count, w_rows, w_body, w_plane, w_imp, w_total, body_mat, par, base_flags, iterations, first,
-    substeps, memory, ref, stats,
+    substeps, memory, fresh, ref, stats,
 ):  # fmt: skip
     """Substeps of a step from `first` on; return the next one to do.
 
-    turn[colour[c] : colour[c + 1]] are the slabs of colour c. A grain that was knocked off the way
-    that the list covers ends the call early. Contacts with bodies were found at `first`.
+    turn[colour[c] : colour[c + 1]] are the slabs of colour c. fresh: contacts were found anew, so
+    what they do to each grain is summed again, without those that are gone. A grain that was
+    knocked off the way that the list covers ends the call early. Contacts with bodies were found
+    at `first`.
     """
     n = slab.shape[0] - 1
     ahead = substeps - first
@@ -245,8 +273,17 @@ def solve(
     par[SHARE] = 1.0 / ahead
     par[KEEP] = memory
     par[MEMORY] = memory
+    if fresh:
+        for number in prange(n):
+            s = np.int64(number)  # one type, one compile
+            _clear_warm(s, slab, warm)
+        for c in range(colour.shape[0] - 1):
+            for k in prange(colour[c], colour[c + 1]):
+                _gather_warm(
+                    turn[k], part, lanes, ptr, nbr, imp, v, warm, w_count, w_rows, w_imp
+                )
     for number in prange(n):
-        s = np.int64(number)  # one type, one compile
+        s = np.int64(number)
         _predict_slab(s, slab, x, v, warm, row, par)
     done = first
     while done < substeps:

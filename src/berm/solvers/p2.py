@@ -109,8 +109,9 @@ class P2:
         self._ready_for = id(world)
         self.real = world.grains.dtype.type
         # with substeps, contacts may come and go within a step
+        keeps = self.averaging in CONSERVING
         self.contacts = ContactList(
-            world.grains.dtype, ahead=self.substeps > 1, remember=self.averaging in CONSERVING
+            world.grains.dtype, ahead=keeps or self.substeps > 1, remember=keeps
         )
         self.walls = Walls(world.grains.dtype)
         self.row: Array = np.zeros((0, 12), world.grains.dtype)  # what the contacts of a grain need
@@ -139,9 +140,9 @@ class P2:
                 fresh = self._search(grains, dt, under_way=done > 0)
                 report.rebuilt += fresh
             with clock.stage("walls"):
-                self._find_walls(world, left, dt - left, fresh)
+                found = self._find_walls(world, left, dt - left, fresh)
             with clock.stage("solve"):
-                stats, done = self._solve(world, dt, done)
+                stats, done = self._solve(world, dt, done, fresh or found)
             with clock.stage("forces"):
                 self.walls.add_forces(world.bodies, grains.x)
         self._fill_report(report, stats, world)
@@ -164,9 +165,10 @@ class P2:
         self._make_room(grains.n)
         return fresh
 
-    def _find_walls(self, world: WorldView, left: float, gone: float, fresh: bool) -> None:
+    def _find_walls(self, world: WorldView, left: float, gone: float, fresh: bool) -> bool:
         """Find the contacts with bodies for the rest of the step, unless they are known."""
-        if fresh or self._bodies_moved(world):
+        anew = fresh or self._bodies_moved(world)
+        if anew:
             grains = world.grains
             self.walls.find(
                 world.bodies, grains.x, grains.v, grains.n, self.contacts.slab, left,
@@ -174,6 +176,7 @@ class P2:
             )  # fmt: skip
         else:
             self.walls.total[:] = 0.0
+        return anew
 
     def _bodies_moved(self, world: WorldView) -> bool:
         """Whether contacts with bodies must be found anew although no grain has gone far."""
@@ -190,7 +193,7 @@ class P2:
         if self.acceleration and len(self.change) < len(self.contacts.imp):
             self.change = np.zeros(len(self.contacts.imp), self.real)
 
-    def _solve(self, world: WorldView, dt: float, first: int) -> tuple[Array, int]:
+    def _solve(self, world: WorldView, dt: float, first: int, fresh: bool) -> tuple[Array, int]:
         """Do substeps from `first` on; return statistics and the next substep to do."""
         grains, list_, walls = world.grains, self.contacts, self.walls
         h = dt / self.substeps
@@ -209,7 +212,7 @@ class P2:
         if self.averaging == "sweep":
             return stats, p2_sweep.solve(
                 list_.slab, list_.part, list_.colour, list_.turn, *lists[1:], grains.x, grains.v,
-                self.row, grains.warm, *soil, *touching, *law, first, self.substeps, memory,
+                self.row, grains.warm, *soil, *touching, *law, first, self.substeps, memory, fresh,
                 list_.ref, stats,
             )  # fmt: skip
         sums = (list_.reach, list_.base, self.acc)

@@ -309,7 +309,7 @@ class Walls:
         """Take over what `state` returned."""
         count = np.asarray(state["count"], np.int64)
         used = int(count.max(initial=0))
-        cap = max(used, FIRST_CAPACITY)
+        cap = max(-(-used // 8) * 8, FIRST_CAPACITY)  # eight are read at a time
         self._store = self._allocate(len(count), cap, int(state["grains"]))
         self._publish()
         for name in ("rows", "body", "plane", "impulse", "total"):
