@@ -22,7 +22,10 @@ import numpy as np
 import numpy.typing as npt
 
 ROOT = Path(__file__).resolve().parents[2]
-PITCH, JITTER = 2.3, 0.14  # of the starting lattice, in radii: so loose and uneven that it collapses
+PITCH, JITTER = (
+    2.3,
+    0.14,
+)  # of the starting lattice, in radii: so loose and uneven that it collapses
 SPEED = 1.0  # m/s, of each component at the start
 Array = npt.NDArray[Any]
 

@@ -78,9 +78,9 @@ INLINE void scatter8(float* table, const row4* row, v8 x, v8 y, v8 z, v8 w, v8 a
     rows4(x, y, z, w, p);
     rows4(a, b, c, _mm256_setzero_ps(), q);
     for (int l = 7; l >= 0; l--) {
-        float* to = at<8>(table + 4, row[l]);
-        _mm_store_ps(to, l < 4 ? _mm256_castps256_ps128(p[l]) : _mm256_extractf128_ps(p[l - 4], 1));
-        _mm_store_ps(to + 4, l < 4 ? _mm256_castps256_ps128(q[l]) : _mm256_extractf128_ps(q[l - 4], 1));
+        const v8 both = l < 4 ? _mm256_insertf128_ps(p[l], _mm256_castps256_ps128(q[l]), 1)
+                              : _mm256_permute2f128_ps(p[l - 4], q[l - 4], 0x31);
+        _mm256_storeu_ps(at<8>(table + 4, row[l]), both);
     }
 }
 

@@ -49,7 +49,9 @@ def bed(grains: int, solver: P2, seed: int = 0) -> World:
     rng = np.random.default_rng(seed)
     jitter = rng.uniform(-JITTER, JITTER, (grains, 3))
     world = World(solver=solver, seed=seed)
-    world.add_grains((cell + 0.5) * PITCH + jitter, RADIUS, rng.normal(0, SPEED, cell.shape), soil())
+    world.add_grains(
+        (cell + 0.5) * PITCH + jitter, RADIUS, rng.normal(0, SPEED, cell.shape), soil()
+    )
     width, height = side * PITCH, 4 * DEPTH
     world.add_body(
         Box((width, width, height), inside=True, open_top=True),
