@@ -1,4 +1,4 @@
-"""The C++ twin of benchmarks/twin does the same as berm's default form: so its speed is a fair limit."""
+"""The C++ twin of benchmarks/twin does what the default form does, so its speed is a fair limit."""
 
 from __future__ import annotations
 
