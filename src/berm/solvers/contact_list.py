@@ -108,7 +108,8 @@ class ContactList:
         if self.sparse and self.since_sort >= CALM:
             return True
         flag = np.zeros(self.slabs, np.bool_)
-        neighbours.any_moved(self.slab, grains.x, grains.v, self.dtype.type(h), self.ref, flag)
+        real: Any = self.dtype.type
+        neighbours.any_moved(self.slab, grains.x, grains.v, real(h), self.ref, flag)
         return bool(flag.any())
 
     def build(self, grains: Grains, dt: float, skin: float) -> None:
@@ -116,7 +117,7 @@ class ContactList:
         n = grains.n
         real: Any = self.dtype.type
         lo, dims, cell_size = self._grid(grains, dt, skin)
-        axes = np.argsort(dims, kind="stable")[::1].astype(np.int64)  # slowest: the longest
+        axes = np.argsort(dims, kind="stable").astype(np.int64)  # slowest: the longest
         cell = self._room("cell", n, np.int32)
         level = self._room("level", n, np.int32)
         top = neighbours.assign_cells(

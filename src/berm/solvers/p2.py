@@ -135,12 +135,12 @@ class P2:
             return report
         stats, done = np.zeros((1, 8)), 0
         while done < self.substeps:
-            left = dt * (self.substeps - done) / self.substeps
+            gone = dt * done / self.substeps
             with clock.stage("search"):
                 fresh = self._search(grains, dt, under_way=done > 0)
                 report.rebuilt += fresh
             with clock.stage("walls"):
-                found = self._find_walls(world, left, dt - left, fresh)
+                found = self._find_walls(world, dt, gone, fresh)
             with clock.stage("solve"):
                 stats, done = self._solve(world, dt, done, fresh or found)
             with clock.stage("forces"):
@@ -165,13 +165,13 @@ class P2:
         self._make_room(grains.n)
         return fresh
 
-    def _find_walls(self, world: WorldView, left: float, gone: float, fresh: bool) -> bool:
-        """Find the contacts with bodies for the rest of the step, unless they are known."""
+    def _find_walls(self, world: WorldView, dt: float, gone: float, fresh: bool) -> bool:
+        """Find the contacts with bodies for the coming dt, as the list does, unless known."""
         anew = fresh or self._bodies_moved(world)
         if anew:
             grains = world.grains
             self.walls.find(
-                world.bodies, grains.x, grains.v, grains.n, self.contacts.slab, left,
+                world.bodies, grains.x, grains.v, grains.n, self.contacts.slab, dt,
                 world.gravity, self.wall_skin, self.contacts.came_from if fresh else None, gone,
             )  # fmt: skip
         else:
