@@ -23,7 +23,7 @@ from berm.world.world import World
 Array = npt.NDArray[np.float64]
 SMOOTH = 3.0  # radii over which the profile is averaged: a single grain is no ridge
 THICK = 0.04  # m, of the blade
-RIDGE = 0.3  # radii above the first level that count as a ridge
+RIDGE = 0.5  # radii above the first level that count as a ridge
 START = 0.25  # m, place of the blade at the start
 
 

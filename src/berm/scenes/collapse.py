@@ -14,7 +14,7 @@ from berm.core.report import StepReport
 from berm.core.shapes import Cylinder, Plane
 from berm.scenes.base import SCENES, Outcome, Scene
 from berm.scenes.history import History
-from berm.scenes.params import GrainParams, inherited
+from berm.scenes.params import STEEPER, GrainParams, inherited
 from berm.world.measure import height_map
 from berm.world.packings import lattice
 from berm.world.world import World
@@ -25,14 +25,7 @@ LOOSE = 0.64  # packing fraction from which the number of grains is estimated
 class CollapseParams(GrainParams):
     """Parameters of the collapse."""
 
-    dt: float = inherited(
-        GrainParams, "dt", 1.0 / 120, "a grain must not fall several radii in one"
-    )
-    substeps: int | None = inherited(GrainParams, "substeps", 5)
-    friction: float | None = inherited(
-        GrainParams, "friction", 0.3, "0.3 makes a heap of about 27 degrees, dry sand"
-    )
-    sleep: float = inherited(GrainParams, "sleep", 1.0e-4)
+    friction: float | None = inherited(GrainParams, "friction", 0.3, STEEPER)
     aspect: float = Field(1.5, ge=0.3, le=10.0, description="height over radius of the column")
     column: float = Field(0.16, gt=0.0, le=10.0, description="radius of the column (m)")
     radius: float = inherited(GrainParams, "radius", 0.01)
@@ -108,8 +101,8 @@ class Collapse(Scene[CollapseParams]):
         moved = history.last("centre_height", 0.5)
         creep = float(abs(moved[-1] - moved[0]) / params.radius)
         return [
-            Outcome(f"run-out at aspect {aspect:.2f}", abs(runout / exact - 1) < 0.35, runout,
-                    f"{exact:.2f} +- 35 %, Lube 2004"),
+            Outcome("run-out", abs(runout / exact - 1) < 0.35, runout,
+                    f"{exact:.2f} +- 35 % at aspect {aspect:.2f}, Lube 2004"),
             Outcome("height of the heap / radius of the column",
                     0.2 < top / params.column < aspect, top / params.column,
                     f"0.2 to {aspect:.2f}"),

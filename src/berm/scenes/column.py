@@ -14,7 +14,7 @@ from berm.core.report import StepReport
 from berm.core.shapes import Plane
 from berm.scenes.base import SCENES, Outcome, Scene
 from berm.scenes.history import History
-from berm.scenes.params import SceneParams
+from berm.scenes.params import SceneParams, inherited
 from berm.world.world import World
 
 GRAVITY = 9.81  # m/s^2
@@ -23,11 +23,8 @@ GRAVITY = 9.81  # m/s^2
 class ColumnParams(SceneParams):
     """Parameters of the column."""
 
-    iterations: int | None = Field(
-        10,
-        ge=1,
-        le=10_000,
-        description="passes over the contacts; with few the column is softer than its springs",
+    iterations: int | None = inherited(
+        SceneParams, "iterations", None, "with fewer than 4 the column is softer than its springs"
     )
     grains: int = Field(20, ge=1, le=500, description="grains on top of each other")
     radius: float = Field(0.05, gt=0.0, le=1.0, description="radius of a grain (m)")

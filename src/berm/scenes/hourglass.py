@@ -27,10 +27,6 @@ LOOSE = 0.5  # packing fraction of the filling, for its height and for Beverloo'
 class HourglassParams(GrainParams):
     """Parameters of the hourglass."""
 
-    dt: float = inherited(
-        GrainParams, "dt", 1.0 / 180, "a grain must not fall several radii in one"
-    )
-    substeps: int | None = inherited(GrainParams, "substeps", 4)
     friction: float | None = inherited(GrainParams, "friction", 0.3)
     grains: int = Field(3000, ge=200, le=1_000_000, description="grains in the upper bulb, about")
     radius: float = inherited(GrainParams, "radius", 0.01)

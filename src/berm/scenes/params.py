@@ -11,6 +11,9 @@ from berm.core.materials import MATERIALS, Material, material
 from berm.solvers.p2 import P2
 from berm.world.world import World
 
+# measured with 2,000 grains; a discrete-element run without rotation gave about the same
+STEEPER = "grains that do not turn pile up at 19/36/47/65 degrees with 0.2/0.3/0.4/0.58"
+
 
 def inherited(base: type[BaseModel], name: str, default: Any, note: str = "") -> Any:
     """Return the field `name` of a base class with another default, and a note to its description.
@@ -117,7 +120,8 @@ class GrainParams(SceneParams):
     )
     material: str = Field(
         "gravel",
-        description="preset that the grains' values start from",
+        description="preset that the grains' values start from; its friction is that of the bulk, "
+        "with which grains that do not turn pile up too steeply: dry sand 63, gravel 66 degrees",
         json_schema_extra={"choices": list(MATERIALS.names())},
     )
     friction: float | None = Field(

@@ -13,7 +13,7 @@ from berm.core.report import StepReport
 from berm.core.shapes import Plane
 from berm.scenes.base import SCENES, Outcome, Scene
 from berm.scenes.history import History
-from berm.scenes.params import GrainParams, inherited
+from berm.scenes.params import STEEPER, GrainParams, inherited
 from berm.world.emitters import Emitter
 from berm.world.measure import angle_of_repose
 from berm.world.world import World
@@ -25,13 +25,7 @@ STEEP = math.radians(38.0)  # and its slope
 class PileParams(GrainParams):
     """Parameters of the pile."""
 
-    friction: float | None = inherited(
-        GrainParams,
-        "friction",
-        0.4,
-        "0.4 makes a gravel heap of about 40 degrees, since grains that do not turn interlock",
-    )
-    sleep: float = inherited(GrainParams, "sleep", 2.0e-4)
+    friction: float | None = inherited(GrainParams, "friction", 0.4, STEEPER)
     grains: int = Field(2000, ge=50, le=5_000_000, description="grains poured")
     rate: float = Field(400.0, gt=0.0, le=1.0e6, description="grains a second")
     drop: float | None = Field(
@@ -113,5 +107,5 @@ class Pile(Scene[PileParams]):
                     f"{low:.0f} to 50", "degrees"),
             Outcome("straight flank, R2", slope.r2 > 0.97, slope.r2, "above 0.97"),
             Outcome("creep of the last second", creep < 0.01, creep, "below 0.01 radii"),
-            Outcome("mean overlap", overlap < 0.04, overlap, "below 0.04 radii"),
+            Outcome("mean overlap", overlap < 0.02, overlap, "below 0.02 radii"),
         ]  # fmt: skip

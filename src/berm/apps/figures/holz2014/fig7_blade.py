@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 QUICK = {"length": 2.0, "width": 1.3, "depth": 0.12, "cut": 0.07, "blade": 0.5, "speed": 0.6}
-CLEAR = 0.3  # radii above and below the first level that count as a ridge and a cut
+CLEAR = 0.5  # radii above and below the first level that count as a ridge and a cut
 WANTED = ("ridge on the left", "ridge on the right", "cut below the first level")
 
 

@@ -28,8 +28,8 @@ def gauss_seidel(iterations: int) -> P2:
 
 
 def ours() -> P2:
-    """Return berm's default; substeps need a smaller sleep threshold."""
-    return P2(sleep=2.0e-4)
+    """Return berm's default, which needs no sleeping."""
+    return P2()
 
 
 def pile_world(
