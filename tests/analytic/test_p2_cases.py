@@ -74,8 +74,9 @@ def test_a1_free_fall(form, v0):
         lambda: berm.P2.published(iterations=5, eps_depth=0.0),
         lambda: berm.P2(averaging="serial", iterations=5, substeps=1),
         lambda: berm.P2(substeps=1),
+        lambda: berm.P2(averaging="mass", substeps=1),
     ],
-    ids=["published", "serial", "mass"],
+    ids=["published", "serial", "sweep", "mass"],
 )
 def test_a2_equals_implicit_euler(solver, k, c, rest):
     """[Holz14] Fig. 2: a contact is a spring-damper under implicit Euler."""

@@ -53,7 +53,7 @@ def advance(world, steps, start=0):
 
 SOLVERS = {
     "default": lambda: berm.P2(),
-    "accelerated": lambda: berm.P2(substeps=2, iterations=5, acceleration=0.5),
+    "accelerated": lambda: berm.P2(averaging="mass", substeps=2, iterations=5, acceleration=0.5),
     "published": lambda: berm.P2.published(),
 }
 

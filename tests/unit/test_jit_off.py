@@ -30,7 +30,8 @@ print(json.dumps({
 }))
 """
 FORMS = {
-    "mass": {"substeps": 2},
+    "sweep": {"substeps": 2},
+    "mass": {"averaging": "mass", "substeps": 2},
     "count": {"averaging": "count", "iterations": 3, "substeps": 1, "eps_depth": 0.5},
     "serial": {"averaging": "serial", "iterations": 3, "substeps": 1},
 }

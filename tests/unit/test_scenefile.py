@@ -51,7 +51,7 @@ gravity: [0, 0, -9.81]
 dt: 1/120
 precision: float64
 seed: 3
-solver: {name: p2, iterations: 2, memory_normal: 1e-1}
+solver: {name: p2, iterations: 2, memory: 1e-1}
 materials:
   - {name: mud, preset: clay, friction: 0.3, adhesion: 1e3}
 bodies:
@@ -103,7 +103,7 @@ def test_whole_world(tmp_path: Path) -> None:
     assert (scene.name, scene.seconds, scene.record_every) == ("drum", 2.0, 0.0)
     world: Any = scene.build()
     assert (world.dt, world.seed, world.precision) == (1 / 120, 3, "float64")
-    assert (world.solver.iterations, world.solver.memory_normal) == (2, 0.1)
+    assert (world.solver.iterations, world.solver.memory) == (2, 0.1)
     floor, drum, box, cone, capsule, ball, ground, ground_file = world.bodies
     np.testing.assert_allclose(floor.rotation @ [0, 0, 1], [1, 0, 0], atol=1e-12)
     np.testing.assert_allclose(drum.start_rotation @ [0, 0, 1], [0, -1, 0], atol=1e-12)

@@ -82,6 +82,10 @@ class P2:
             value = getattr(self, field)
             if not (math.isfinite(value) and low <= value <= high):
                 raise InputError(f"solver p2: {field}", value, f"{low} to {high}")
+        if self.acceleration > 0 and self.averaging != "mass":
+            raise InputError(
+                "solver p2: acceleration", self.acceleration, "0, or averaging='mass' with it"
+            )
         self._ready_for: int | None = None
 
     @classmethod
