@@ -4,7 +4,7 @@
 #pragma once
 #include "search.h"
 
-constexpr float kKnock = 0.1f, kAheadMost = 0.25f, kAhead = 4.0f;    // radii, radii, steps
+constexpr float kKnock = 0.1f, kKnockFast = 0.5f, kAheadMost = 0.25f, kAhead = 4.0f;  // radii, -, radii, steps
 constexpr double kRoom = 1.15, kFull = 0.85;
 constexpr int kCalm = 30, kLook = 48, kUnit = 64, kMaxCount = 256;
 
@@ -96,7 +96,7 @@ static void sort_ahead(Twin& w, int t) {
         w.level[d] = std::max((int)std::min(std::ceil(2.0 * reach * w.inv_size - 1e-4), 1000.0) - 1, 0);
         most = std::max(most, w.level[d]);
         // what the list is made for
-        const float room = (0.5f * w.par.skin + kKnock) * x[3] + extra;
+        const float room = (0.5f * w.par.skin + kKnock) * x[3] + extra + kKnockFast * std::min(way, x[3]);
         _mm_store_ps(&w.ref[4 * d], _mm_setr_ps(x[0], x[1], x[2], room * room));
         _mm_store_ps(&w.way[4 * d], _mm_setr_ps(fdt * v[0], fdt * v[1], fdt * v[2], 1 / std::max(way * way, 1e-30f)));
     };

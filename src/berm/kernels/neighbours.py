@@ -16,7 +16,8 @@ from berm.kernels.vec8 import bits, count_zeros, fma, iota32, load4, splat
 
 AHEAD = 4.0  # steps that the list of a slow grain looks ahead ...
 AHEAD_MOST = 0.25  # ... but no further than this, in radii
-KNOCK = 0.1  # radii that a grain may be knocked off its way before the list is made anew
+KNOCK = 0.1  # radii that a grain may be knocked off its way before the list is made anew, and ...
+KNOCK_FAST = 0.5  # ... of its way in a step besides, but no more than this in radii either
 
 
 @jit
@@ -249,7 +250,8 @@ def note_positions(x, v, n, dt, half_skin, ahead_on, ref):
             way2 += way * way
         room = half_skin * x[i, 3]
         if ahead_on:
-            room += KNOCK * x[i, 3] + _spare(np.sqrt(way2), x[i, 3])
+            far = np.sqrt(way2)
+            room += KNOCK * x[i, 3] + _spare(far, x[i, 3]) + KNOCK_FAST * min(far, x[i, 3])
         ref[i, 3] = room * room
         ref[i, 7] = 1.0 / max(way2, 1e-30)
 

@@ -244,12 +244,13 @@ def solve(
 
     recount: grains are new, so that their contacts have to be counted before the first pass. A
     grain that was knocked off the way that the list covers ends the call early. Contacts with
-    bodies were found at `first`, for a whole step's time.
+    bodies were found at `first`.
     """
     n = slab.shape[0] - 1
     par[WEIGHT] = par[INV_H] * par[INV_H] / substeps
     par[FRACTION] = 0.0
-    par[SHARE] = 1.0 / substeps
+    ahead = substeps - first
+    par[SHARE] = 1.0 / ahead
     par[KEEP] = memory
     par[MEMORY] = memory
     for number in prange(n):
@@ -266,7 +267,7 @@ def solve(
             _recount_slab(s, slab, v, row, warm, par, reach, base, acc)
     done = first
     while done < substeps:
-        par[FRACTION] = (done - first) / substeps
+        par[FRACTION] = (done - first) / ahead
         for it in range(iterations):
             flags = base_flags
             par[MEMORY] = memory if it == 0 else 1.0

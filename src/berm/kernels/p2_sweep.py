@@ -265,11 +265,12 @@ def solve(
     turn[colour[c] : colour[c + 1]] are the slabs of colour c. fresh: contacts were found anew, so
     what they do to each grain is summed again, without those that are gone. A grain that was
     knocked off the way that the list covers ends the call early. Contacts with bodies were found
-    at `first`, for a whole step's time.
+    at `first`.
     """
     n = slab.shape[0] - 1
     par[WEIGHT] = par[INV_H] * par[INV_H] / substeps
-    par[SHARE] = 1.0 / substeps
+    ahead = substeps - first
+    par[SHARE] = 1.0 / ahead
     par[KEEP] = memory
     par[MEMORY] = memory
     if fresh:
@@ -286,7 +287,7 @@ def solve(
         _predict_slab(s, slab, x, v, warm, row, par)
     done = first
     while done < substeps:
-        par[FRACTION] = (done - first) / substeps
+        par[FRACTION] = (done - first) / ahead
         for it in range(iterations):
             flags = base_flags
             par[MEMORY] = memory if it == 0 else 1.0

@@ -18,7 +18,7 @@ from berm.kernels import p2_count, p2_mass, p2_serial, p2_sweep
 from berm.kernels import p2_law as at
 from berm.kernels.grain_fields import pair_fields, wall_fields
 from berm.kernels.jit import use_threads_for
-from berm.kernels.neighbours import AHEAD_MOST, KNOCK
+from berm.kernels.neighbours import AHEAD_MOST, KNOCK, KNOCK_FAST
 from berm.solvers.base import SOLVERS, Stages, WorldView
 from berm.solvers.contact_list import ContactList
 from berm.solvers.walls import Walls
@@ -125,6 +125,7 @@ class P2:
         self.last_dt = 0.0
         self.wall_skin = 0.0
         self.bodies_seen = -1
+        self.walls_end = False  # contacts with bodies were found for the last step only
         self.changed = True  # grains came or went before this step
         self.only_kind = -1  # the material of all grains, or -1 where there are several
 
@@ -139,12 +140,12 @@ class P2:
             return report
         stats, done = np.zeros((1, 8)), 0
         while done < self.substeps:
-            gone = dt * done / self.substeps
+            left = dt * (self.substeps - done) / self.substeps
             with clock.stage("search"):
                 fresh = self._search(grains, dt, under_way=done > 0)
                 report.rebuilt += fresh
             with clock.stage("walls"):
-                found = self._find_walls(world, dt, gone, fresh)
+                found = self._find_walls(world, left, dt - left, fresh)
             with clock.stage("solve"):
                 stats, done = self._solve(world, dt, done, fresh or found)
             with clock.stage("forces"):
@@ -159,7 +160,7 @@ class P2:
         if grains.changed:
             self.mean_mass = float(grains.mass.mean())
             # at least as far as a grain may go while the list of pairs is kept
-            far = max(self.WALL_SKIN, 0.5 * self.skin + AHEAD_MOST + KNOCK)
+            far = max(self.WALL_SKIN, 0.5 * self.skin + AHEAD_MOST + KNOCK + KNOCK_FAST)
             self.wall_skin = far * float(grains.radius.mean(dtype=np.float64))
             kinds = grains.material[: grains.n]
             self.only_kind = int(kinds[0]) if kinds.min() == kinds.max() else -1
@@ -169,15 +170,20 @@ class P2:
         self._make_room(grains.n)
         return fresh
 
-    def _find_walls(self, world: WorldView, dt: float, gone: float, fresh: bool) -> bool:
-        """Find the contacts with bodies for the coming dt, as the list does, unless known."""
-        anew = fresh or self._bodies_moved(world)
+    def _find_walls(self, world: WorldView, left: float, gone: float, fresh: bool) -> bool:
+        """Find the contacts with bodies for the rest of the step, unless they are known.
+
+        No further: a wall is taken as planes, which hold near the way ahead only. What was found
+        in the middle of a step is therefore found again at the start of the next.
+        """
+        anew = self._bodies_moved(world) or fresh or self.walls_end
         if anew:
             grains = world.grains
             self.walls.find(
-                world.bodies, grains.x, grains.v, grains.n, self.contacts.slab, dt,
+                world.bodies, grains.x, grains.v, grains.n, self.contacts.slab, left,
                 world.gravity, self.wall_skin, self.contacts.came_from if fresh else None, gone,
             )  # fmt: skip
+            self.walls_end = gone > 0.0
         else:
             self.walls.total[:] = 0.0
         return anew
@@ -313,6 +319,7 @@ class P2:
             "only_kind": self.only_kind,
             "wall_skin": self.wall_skin,
             "bodies_seen": self.bodies_seen,
+            "walls_end": self.walls_end,
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -324,3 +331,4 @@ class P2:
         self.only_kind = int(state["only_kind"])
         self.wall_skin = float(state["wall_skin"])
         self.bodies_seen = int(state["bodies_seen"])
+        self.walls_end = bool(state["walls_end"])
