@@ -23,7 +23,7 @@ def blocks(language: str) -> list[str]:
 def test_the_two_commands_are_on_the_first_screen() -> None:
     first = "\n".join(README.splitlines()[:SCREEN])
     run, test = blocks("sh")[:2]
-    assert run.strip() in first and run.strip().endswith("berm run pile")
+    assert run.strip() in first and run.strip().endswith("berm run pile --view")
     assert test.strip() in first and test.strip().endswith("pytest")
     assert all(len(one.strip().splitlines()) == 1 for one in (run, test))
 

@@ -125,7 +125,7 @@ class Client:
     def send(self, **message: Any) -> None:
         self.socket.send(json.dumps(message))
 
-    def receive(self, seconds: float = 20.0) -> Any:
+    def receive(self, seconds: float = 120.0) -> Any:
         content = self.socket.recv(timeout=seconds)
         if isinstance(content, bytes):
             header, arrays = unpack(content)
