@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from berm.core.errors import InputError
 from berm.core.materials import Material
+from berm.core.materials import material as get_material
 from berm.core.shapes import Box
 from berm.world.emitters import Emitter
 from berm.world.world import World
@@ -18,6 +19,7 @@ Radius = float | Sequence[float]
 ARRANGEMENTS = ("cubic", "hexagonal")
 LARGEST_RATIO = 5.0
 TRIES = 60  # places tried for each grain of a random packing
+POUR_FRICTION = 0.2  # most friction while pouring a packing
 DENSEST = 0.35  # share of the box that random placement can fill
 
 
@@ -201,11 +203,14 @@ def poured(
 
     The box has the walls of low and high and no lid; grains rain over its whole area from just
     above what has been poured, at `rate` a second (default: as fast as they fall), then `settle`
-    seconds pass. radius: one, or (smallest, largest), at most 1:5.
+    seconds pass. radius: one, or (smallest, largest), at most 1:5. They are poured with a friction
+    of at most POUR_FRICTION: grains that do not turn would stack more loosely than real ones do.
     """
     a, b = _box(low, high)
     small, large = _radii(radius)
     size = b - a
+    law = get_material(material) if isinstance(material, str) else material
+    law = law.replace(friction=min(law.friction_static, POUR_FRICTION))
     if (size[:2] < 4 * large).any():
         raise InputError("poured: box", size.tolist(), f"at least {4 * large:g} m wide")
     if not count >= 1:
@@ -224,7 +229,7 @@ def poured(
             size=(size[0] - 2 * large, size[1] - 2 * large, 8 * large),
             radius=(small, large),
             velocity=(0.0, 0.0, -fall),
-            material=material,
+            material=law,
             total=count,
         )
     )
