@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from berm.io.recording import Recording
-from berm.solvers.p2 import P2
 from tests.unit import export_sample
 
 
@@ -35,9 +34,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.xfail(
-    not hasattr(P2, "grain_fields"), reason="the solver does not tell them yet", strict=True
-)
 def test_fields_of_a_real_run(tmp_path: Path) -> None:
     """The numbers that the solver tells of each grain agree with those of the whole step."""
     done = berm(*PILE, "-o", "out", "--record-fields", "overlap,force", cwd=tmp_path)
