@@ -68,12 +68,16 @@ def show() -> None:
         found = util.find_spec(name) is not None
         rows.append((name, metadata.version(name) if found else f"not installed (extra {use})"))
     folder = jit.CACHE_FOLDER
-    others = [path for path in folder.parent.glob("*") if path.is_dir() and path != folder]
+    import berm.solvers.p2  # noqa: F401  (its kernels tell where they are cached)
+
+    used = jit.cache_folders()
+    others = [path for path in folder.glob("*") if path.is_dir() and path not in used]
+    others += [path for path in folder.parent.glob("*") if path.is_dir() and path != folder]
     rows += [
         ("threads", f"{jit.get_threads()} of {jit.max_threads()}"),
         ("jit", "on" if jit.JIT_ON else "off (NUMBA_DISABLE_JIT)"),
         ("kernel cache", str(folder)),
-        ("", _cache_state(folder)),
+        ("", _cache_state(used)),
     ]
     if others:
         old = sum(folder_size(path) for path in others)
@@ -92,9 +96,9 @@ def show() -> None:
     console.out.print(table, soft_wrap=True)
 
 
-def _cache_state(folder: Path) -> str:
+def _cache_state(folders: list[Path]) -> str:
     from berm.kernels import jit
 
     if not jit.cache_is_warm():
         return "empty: the first run compiles the kernels, which takes about 40 s"
-    return f"filled, {console.size(folder_size(folder))}: runs start at once"
+    return f"filled, {console.size(sum(map(folder_size, folders)))}: runs start at once"

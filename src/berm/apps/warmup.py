@@ -49,5 +49,6 @@ def warm_up(world: World) -> float:
 
 def _marker(world: World) -> Path:
     options = world.solver.options()
-    kind = f"{world.solver.name}-{options.get('averaging', '')}-{world.precision}"
+    key = jit.source_key(type(world.solver).__module__)
+    kind = f"{world.solver.name}-{options.get('averaging', '')}-{world.precision}-{key}"
     return jit.CACHE_FOLDER / f"ready-{kind}"

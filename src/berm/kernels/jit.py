@@ -1,15 +1,18 @@
 """The only module that imports the JIT: decorators, thread control and the disk cache.
 
-A cached caller does not notice an edited callee, so the cache folder is keyed by a hash of all
-kernel sources: an edit anywhere gives a fresh folder.
+A cached caller does not notice an edited callee, so each module caches in a folder keyed by a hash
+of its source and of all the kernels that it imports: an edit anywhere below gives a fresh folder.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import importlib.util
 import os
 import platform
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,31 +33,61 @@ from numba.extending import (  # noqa: F401  (re-exported for vec8)
 JIT_ON = not numba.config.DISABLE_JIT
 
 
-def _source_hash() -> str:
+def _cache_root() -> Path:
+    base = os.environ.get("BERM_CACHE_DIR") or os.path.join(
+        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "berm"
+    )
+    return Path(base) / f"py{platform.python_version()}-numba{numba.__version__}"
+
+
+CACHE_FOLDER = _cache_root()
+_folders: set[Path] = set()  # of the modules that were imported so far
+_OWN_CACHE = "NUMBA_CACHE_DIR" in os.environ  # the user says where
+
+
+@cache
+def _sources(module: str) -> frozenset[Path]:
+    """The files of a module and of everything in berm that it imports, directly or not."""
+    try:
+        found = importlib.util.find_spec(module)
+    except ModuleNotFoundError:  # a name inside a module, not a module
+        return frozenset()
+    if found is None or not found.origin:
+        return frozenset()
+    files, below = {Path(found.origin)}, set()
+    for node in ast.walk(ast.parse(Path(found.origin).read_bytes())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("berm"):
+            below |= {str(node.module), *(f"{node.module}.{name.name}" for name in node.names)}
+    for name in below:
+        files |= _sources(name)
+    return frozenset(files)
+
+
+@cache
+def source_key(module: str) -> str:
+    """Return a hash of the sources that `module` and the kernels that it uses are made of."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in sorted(_sources(module)):
         digest.update(path.name.encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
 
 
-def _cache_folder() -> Path:
-    base = os.environ.get("BERM_CACHE_DIR") or os.path.join(
-        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "berm"
-    )
-    version = f"py{platform.python_version()}-numba{numba.__version__}"
-    return Path(base) / f"{version}-{_source_hash()}"
+def _cached(function: Callable[..., Any]) -> None:
+    """Let numba, which looks when it decorates, cache `function` in its module's folder."""
+    module = function.__module__
+    folder = CACHE_FOLDER / f"{module.rpartition('.')[2]}-{source_key(module)}"
+    _folders.add(folder)
+    if not _OWN_CACHE:
+        numba.config.CACHE_DIR = str(folder)
 
-
-CACHE_FOLDER = _cache_folder()
-if "NUMBA_CACHE_DIR" not in os.environ:
-    numba.config.CACHE_DIR = str(CACHE_FOLDER)
 
 _COMMON = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": False}
 
 
 def jit(function: Callable[..., Any]) -> Any:
     """Compile a plain loop; cached on disk, releases the GIL, IEEE arithmetic."""
+    _cached(function)
     return numba.njit(**_COMMON)(function)
 
 
@@ -82,6 +115,7 @@ def inline(function: Callable[..., Any]) -> Any:
 
 def pjit(function: Callable[..., Any]) -> Any:
     """Compile a loop over slabs that runs on all threads; its body is one call."""
+    _cached(function)
     return numba.njit(parallel=True, **_COMMON)(function)
 
 
@@ -90,7 +124,12 @@ prange = numba.prange
 
 def cache_is_warm() -> bool:
     """Return whether an earlier run has left compiled kernels for these sources."""
-    return CACHE_FOLDER.exists() and any(CACHE_FOLDER.rglob("*.nbc"))
+    return any(next(folder.rglob("*.nbc"), None) for folder in _folders if folder.exists())
+
+
+def cache_folders() -> list[Path]:
+    """Return the folders of compiled kernels for the sources as they are."""
+    return sorted(folder for folder in _folders if folder.exists())
 
 
 _threads = int(numba.config.NUMBA_NUM_THREADS)
