@@ -50,7 +50,7 @@ def _sources(module: str) -> frozenset[Path]:
     """The files of a module and of everything in berm that it imports, directly or not."""
     try:
         found = importlib.util.find_spec(module)
-    except ModuleNotFoundError:  # a name inside a module, not a module
+    except (ModuleNotFoundError, ValueError):  # a name inside a module, or a script
         return frozenset()
     if found is None or not found.origin:
         return frozenset()
