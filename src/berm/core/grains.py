@@ -19,9 +19,13 @@ class Grains:
     1/kg. tag: int64, stable for life. material: int32 index. warm: (capacity, 4) what the solver
     remembers: displacement by contacts in the last substep (m), and how many they were. was: int32
     row at the last neighbour search (-1: new). Rows move when the solver sorts them; tags do not.
+
+    Solvers with rotation call `rotate`, which adds spin: (capacity, 4) angular velocity (rad/s) and
+    inverse moment of inertia, 1/(kg m^2); force: (capacity, 8) force (N) and torque (N m); owner:
+    int32 rigid body that the sphere belongs to (-1: none), by its number in `World.clumps`.
     """
 
-    FIELDS = ("x", "v", "tag", "material", "warm", "was", "born")
+    FIELDS: tuple[str, ...] = ("x", "v", "tag", "material", "warm", "was", "born")
 
     def __init__(self, dtype: npt.DTypeLike = np.float32, capacity: int = 64) -> None:
         self.dtype = np.dtype(dtype)
@@ -35,6 +39,24 @@ class Grains:
         self.warm: Array = np.zeros((capacity + PAD, 4), self.dtype)
         self.was: Array = np.full(capacity + PAD, -1, np.int32)
         self.born: Array = np.zeros(capacity + PAD, np.float32)
+
+    def rotate(self) -> None:
+        """Give grains a spin, a force and an owner."""
+        rows = len(self.tag)
+        self.spin: Array = np.zeros((rows, 4), self.dtype)
+        self.force: Array = np.zeros((rows, 8), self.dtype)
+        self.owner: Array = np.full(rows, -1, np.int32)
+        self.FIELDS = (*Grains.FIELDS, "spin", "force", "owner")
+
+    @property
+    def rotating(self) -> bool:
+        """Whether grains have a spin."""
+        return "spin" in self.FIELDS
+
+    @property
+    def angular_velocity(self) -> Array:
+        """(n, 3) angular velocities, rad/s: a view; only where grains rotate."""
+        return self.spin[: self.n, :3]
 
     @property
     def capacity(self) -> int:
@@ -94,6 +116,11 @@ class Grains:
         self.warm[rows] = 0
         self.was[rows] = -1
         self.born[rows] = t
+        if self.rotating:
+            self.spin[rows] = 0
+            self.spin[rows, 3] = 2.5 / (mass * np.asarray(radius) ** 2)
+            self.force[rows] = 0
+            self.owner[rows] = -1
         self.n += k
         self.next_tag += k
         self.changed = True

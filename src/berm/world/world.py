@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from berm.core.bodies import Body
+from berm.core.clumps import Clumps
+from berm.core.clusters import Cluster
 from berm.core.display import Shown
 from berm.core.errors import InputError
 from berm.core.grains import Grains
@@ -18,9 +20,12 @@ from berm.core.inputs import Inputs
 from berm.core.materials import Material, material
 from berm.core.motion import Motion, Steered
 from berm.core.report import StepReport
+from berm.solvers import dem as _dem  # noqa: F401  (registers itself)
 from berm.solvers import p2 as _p2  # noqa: F401  (registers itself)
 from berm.solvers.base import SOLVERS, Solver
+from berm.world.clumps import add_clusters, remove_with_clumps
 from berm.world.emitters import Emitter, Sink
+from berm.world.separate import separate
 
 Array = npt.NDArray[Any]
 PRECISIONS = {"float32": np.float32, "float64": np.float64}
@@ -30,7 +35,7 @@ class World(Shown):
     """Grains, bodies, materials and a solver.
 
     gravity (3,) m/s^2; dt (s) is the step; seed makes everything random repeatable; precision is
-    "float32" (fast) or "float64".
+    "float32" (fast) or "float64"; None: what the solver likes best.
     """
 
     def __init__(
@@ -39,22 +44,24 @@ class World(Shown):
         dt: float = 1.0 / 60.0,
         solver: str | Solver = "p2",
         seed: int = 0,
-        precision: str = "float32",
+        precision: str | None = None,
     ) -> None:
         self.gravity = np.asarray(gravity, float)
         if self.gravity.shape != (3,) or not np.isfinite(self.gravity).all():
             raise InputError("world: gravity", gravity, "three finite numbers, m/s^2")
         if not (np.isfinite(dt) and dt > 0):
             raise InputError("world: dt", dt, "a time above 0, s")
+        self.solver: Solver = SOLVERS.get(solver)() if isinstance(solver, str) else solver
+        precision = precision or getattr(self.solver, "precision", "float32")
         if precision not in PRECISIONS:
             raise InputError("world: precision", precision, ", ".join(PRECISIONS))
         self.dt, self.seed, self.precision = float(dt), int(seed), precision
         self.grains = Grains(PRECISIONS[precision])
+        self.clumps = Clumps()
         self.bodies: list[Body] = []
         self.materials: list[Material] = []
         self.emitters: list[Emitter] = []
         self.sinks: list[Sink] = []
-        self.solver: Solver = SOLVERS.get(solver)() if isinstance(solver, str) else solver
         self.solver.prepare(self)
         self.inputs = Inputs()
         self.control: Callable[[World], None] | None = None  # called before each step
@@ -116,6 +123,29 @@ class World(Shown):
         self.mass_added += float(mass.sum())
         return self.grains.append(where, radii, speed, mass, index, self.time)
 
+    def add_clusters(
+        self,
+        cluster: Cluster,
+        position: npt.ArrayLike,
+        rotation: npt.ArrayLike | None = None,
+        velocity: npt.ArrayLike = (0.0, 0.0, 0.0),
+        spin: npt.ArrayLike = (0.0, 0.0, 0.0),
+        material: str | Material = "gravel",
+    ) -> Array:
+        """Add rigid bodies of spheres at (k, 3) positions (m) of their centres; return their tags.
+
+        rotation: quaternions (k, 4) or one (4,) of the cluster's own frame, "random", or None;
+        velocity (m/s) and spin (rad/s, in the world's axes): (3,) or (k, 3).
+        """
+        return add_clusters(self, cluster, position, rotation, velocity, spin, material)
+
+    def separate(self, overlap: float = 0.01) -> float:
+        """Move grains apart until none overlaps by more than `overlap` of its radius; warn if any.
+
+        Returns the largest overlap left, in radii. For starts that would explode otherwise.
+        """
+        return separate(self, overlap)
+
     def remove_grains(
         self, tags: npt.ArrayLike | None = None, mask: npt.ArrayLike | None = None
     ) -> int:
@@ -127,6 +157,8 @@ class World(Shown):
             gone[self.grains.rows_of(tags)] = True
         else:
             gone[:] = np.asarray(mask, bool)
+        if self.clumps.n:
+            return remove_with_clumps(self, gone)
         self.mass_removed += float(self.grains.mass[gone].sum())
         return self.grains.remove(gone)
 
@@ -213,6 +245,7 @@ class World(Shown):
             "materials": [dataclasses.asdict(m) for m in self.materials],
             "grains": {name: getattr(g, name)[: g.n].copy() for name in g.FIELDS}
             | {"next_tag": g.next_tag, "changed": g.changed},
+            "clumps": self.clumps.state(),
             "emitters": [emitter.state() for emitter in self.emitters],
             "sinks": [sink.state() for sink in self.sinks],
             "inputs": self.inputs.state(),
@@ -245,6 +278,10 @@ class World(Shown):
         self.mass_added = float(state["mass_added"])
         self.mass_removed = float(state["mass_removed"])
         self.rng.bit_generator.state = state["rng"]
+        if "clumps" in state:  # since version 0.3 of berm
+            self.clumps.restore(state["clumps"])
+            if self.clumps.n:
+                self.clumps.find_rows(g)
         for emitter, one in zip(self.emitters, state["emitters"], strict=True):
             emitter.restore(one)
         for sink, one in zip(self.sinks, state["sinks"], strict=True):

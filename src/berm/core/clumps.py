@@ -1,0 +1,125 @@
+"""Clumps: rigid bodies made of spheres, by the ten thousand: a structure of arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from berm.core.grains import Grains
+
+Array = npt.NDArray[Any]
+
+
+class Clumps:
+    """Compound grains and covered bodies, [Bell05] 3.1 and 3.3; `n` of them, all float64.
+
+    place (n, 4) centre of mass (m) and inverse mass (1/kg); pace (n, 4) velocity (m/s); turn (n, 4)
+    quaternion (w, x, y, z); momentum (n, 4) angular momentum in the body's frame (kg m^2/s);
+    inertia (n, 4) principal moments (kg m^2); tag int64, stable; kind: number in `templates`.
+    The spheres of clump b are the grains with tags members[first[b]:first[b + 1]], at offset (3) in
+    its frame; rows holds their present rows.
+    """
+
+    FIELDS = ("place", "pace", "turn", "momentum", "inertia", "tag", "kind")
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.next_tag = 0
+        self.templates: list[Any] = []
+        self.place: Array = np.zeros((0, 4))
+        self.pace: Array = np.zeros((0, 4))
+        self.turn: Array = np.zeros((0, 4))
+        self.momentum: Array = np.zeros((0, 4))
+        self.inertia: Array = np.zeros((0, 4))
+        self.tag: Array = np.zeros(0, np.int64)
+        self.kind: Array = np.zeros(0, np.int32)
+        self.first: Array = np.zeros(1, np.int64)
+        self.members: Array = np.zeros(0, np.int64)
+        self.offset: Array = np.zeros((0, 3))
+        self.rows: Array = np.zeros(0, np.int64)
+
+    @property
+    def position(self) -> Array:
+        """(n, 3) centres of mass, m: a view."""
+        return self.place[:, :3]
+
+    @property
+    def velocity(self) -> Array:
+        """(n, 3) velocities, m/s: a view."""
+        return self.pace[:, :3]
+
+    @property
+    def mass(self) -> Array:
+        """(n,) masses, kg."""
+        result: Array = 1.0 / self.place[:, 3]
+        return result
+
+    def append(
+        self,
+        template: Any,
+        position: Array,
+        turn: Array,
+        velocity: Array,
+        momentum: Array,
+        density: float,
+        members: Array,
+    ) -> Array:
+        """Add k clumps of one template, whose spheres have the tags members (k, spheres)."""
+        k = len(position)
+        if not any(template is known for known in self.templates):
+            self.templates.append(template)
+        kind = next(i for i, known in enumerate(self.templates) if template is known)
+        mass = density * template.volume
+        place = np.column_stack([position, np.full(k, 1.0 / mass)])
+        inertia = np.zeros((k, 4))
+        inertia[:, :3] = density * np.asarray(template.inertia)
+        added = {
+            "place": place,
+            "pace": np.column_stack([velocity, np.zeros(k)]),
+            "turn": turn,
+            "momentum": np.column_stack([momentum, np.zeros(k)]),
+            "inertia": inertia,
+            "tag": np.arange(self.next_tag, self.next_tag + k),
+            "kind": np.full(k, kind, np.int32),
+        }
+        for name, values in added.items():
+            setattr(self, name, np.concatenate([getattr(self, name), values]))
+        spheres = len(template.radii)
+        self.first = np.concatenate([self.first, self.first[-1] + spheres * np.arange(1, k + 1)])
+        self.members = np.concatenate([self.members, np.asarray(members).reshape(-1)])
+        self.offset = np.concatenate([self.offset, np.tile(template.offsets, (k, 1))])
+        self.n += k
+        self.next_tag += k
+        return self.tag[-k:].copy()
+
+    def remove(self, gone: Array) -> None:
+        """Remove the clumps where `gone` (n,) is true; the order of the rest stays."""
+        keep = ~np.asarray(gone, bool)
+        sizes = np.diff(self.first)
+        spheres = np.repeat(keep, sizes)
+        for name in self.FIELDS:
+            setattr(self, name, getattr(self, name)[keep])
+        self.members, self.offset = self.members[spheres], self.offset[spheres]
+        self.first = np.concatenate([[0], np.cumsum(sizes[keep])]).astype(np.int64)
+        self.n = int(keep.sum())
+
+    def find_rows(self, grains: Grains) -> None:
+        """Look up where the grains of all clumps stand now, and tell them whose they are."""
+        self.rows = (
+            grains.rows_of(self.members).astype(np.int64) if self.n else np.zeros(0, np.int64)
+        )
+        grains.owner[: grains.n] = -1
+        grains.owner[self.rows] = np.repeat(np.arange(self.n), np.diff(self.first))
+
+    def state(self) -> dict[str, Any]:
+        """Everything that a bit-for-bit restart needs."""
+        names = (*self.FIELDS, "first", "members", "offset")
+        return {name: getattr(self, name).copy() for name in names} | {"next_tag": self.next_tag}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put a state back; templates are those of the scene."""
+        for name in (*self.FIELDS, "first", "members", "offset"):
+            setattr(self, name, np.array(state[name]))
+        self.n, self.next_tag = len(self.tag), int(state["next_tag"])

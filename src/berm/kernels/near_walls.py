@@ -1,0 +1,66 @@
+"""Which spheres are near which bodies: the candidates of contact with walls, body by body.
+
+Bodies: kind (nb,), prm (nb, PARAMS), pose (nb, POSE) as in `distance`; mesh[b] is the number of its
+mesh, or -1. All meshes stand in common arrays, each in its range: see `solvers/boundaries`.
+A candidate: row, body, face. A mesh takes MESH_SLOTS candidates, one for each contact at once.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from berm.kernels.distance import count_features, feature, to_body
+from berm.kernels.jit import inner, pjit, prange
+from berm.kernels.mesh_grid import mesh_bound
+
+MESH_SLOTS = 4
+
+
+@inner
+def _travel(pose, f, x, y, z):
+    """How far (m) the surface of a body can come nearer to a point in the rest of the step."""
+    ax, ay, az = x - pose[0], y - pose[1], z - pose[2]
+    return (1.0 - f) * (pose[18] + pose[19] * math.sqrt(ax * ax + ay * ay + az * az))
+
+
+@inner
+def _near_slab(
+    s, slab, x, half_skin, f, kind, prm, pose, mesh, frame, dims, field, cells, row, body, face,
+    count,
+):  # fmt: skip
+    k = 0
+    room = row.shape[1]
+    for i in range(slab[s], slab[s + 1]):
+        r = x[i, 3]
+        for b in range(kind.shape[0]):
+            lx, ly, lz = to_body(pose[b], f, x[i, 0], x[i, 1], x[i, 2])
+            reach = r * (1.0 + half_skin) + _travel(pose[b], f, x[i, 0], x[i, 1], x[i, 2])
+            m = mesh[b]
+            if m >= 0:
+                d, _ = mesh_bound(frame[m], dims[m], field[cells[m] : cells[m + 1]], lx, ly, lz)
+                faces = MESH_SLOTS if d <= reach else 0
+            else:
+                faces = count_features(kind[b], prm[b])
+            for a in range(faces):
+                if m < 0:
+                    d, _, _, _ = feature(kind[b], prm[b], a, lx, ly, lz)
+                    if not d <= reach:
+                        continue
+                if k < room:
+                    row[s, k], body[s, k], face[s, k] = i, b, a
+                k += 1
+    count[s] = k
+
+
+@pjit
+def near_walls(
+    slab, x, half_skin, f, kind, prm, pose, mesh, frame, dims, field, cells, row, body, face, count
+):  # fmt: skip
+    """Write the candidates of each slab; count[s] may exceed the room."""
+    for number in prange(slab.shape[0] - 1):
+        _near_slab(
+            np.int64(number), slab, x, half_skin, f, kind, prm, pose, mesh, frame, dims, field,
+            cells, row, body, face, count,
+        )  # fmt: skip

@@ -1,0 +1,166 @@
+"""Bodies as flat arrays for kernels that ask for exact distances at every step, and their contacts.
+
+All triangle meshes stand in common arrays, each in its range; height fields become meshes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from berm.core.shapes import HeightField, Mesh
+from berm.kernels import distance as kd
+from berm.kernels.near_walls import near_walls
+from berm.solvers.walls import Packed, _pose, pack
+
+Array = npt.NDArray[Any]
+FIRST_ROOM = 64
+
+
+def _as_mesh(field: HeightField) -> Mesh:
+    """The triangles of a height field, cut as `HeightField` says."""
+    nx, ny = field.heights.shape
+    i, j = np.meshgrid(np.arange(nx), np.arange(ny), indexing="ij")
+    vertices = np.stack(
+        [field.origin[0] + field.cell * i, field.origin[1] + field.cell * j, field.heights], axis=2
+    ).reshape(-1, 3)
+    corner = (i * ny + j)[:-1, :-1].reshape(-1)
+    lower = np.stack([corner, corner + ny, corner + ny + 1], axis=1)
+    upper = np.stack([corner, corner + ny + 1, corner + 1], axis=1)
+    return Mesh(vertices, np.concatenate([lower, upper]), name="HeightField")
+
+
+class Boundaries:
+    """The bodies of a world, flattened, and the spheres near them with what contacts remember.
+
+    row, body, face int32 (slabs, room), count (slabs,): candidates; hist (slabs, room, width + 3):
+    memory of the laws, and for meshes the last normal.
+    """
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.shapes: list[Any] = []
+        self._pack([])
+        self._allocate(0, FIRST_ROOM)
+
+    def _allocate(self, slabs: int, room: int) -> None:
+        self.row: Array = np.zeros((slabs, room), np.int32)
+        self.body: Array = np.zeros((slabs, room), np.int32)
+        self.face: Array = np.zeros((slabs, room), np.int32)
+        self.hist: Array = np.zeros((slabs, room, self.width + 3))
+        self.count: Array = np.zeros(slabs, np.int64)
+
+    def _pack(self, bodies: Sequence[Any]) -> None:
+        """Flatten the shapes; done again only when bodies come or go."""
+        self.shapes = [body.shape for body in bodies]
+        packed = [
+            pack(_as_mesh(shape) if isinstance(shape, HeightField) else shape)
+            for shape in self.shapes
+        ]
+        self.kinds: Array = np.array([one.kind for one in packed], np.int64)
+        self.shape: Array = np.array([one.prm for one in packed]).reshape(-1, kd.PARAMS)
+        meshes = [one for one in packed if one.mesh]
+        number = np.cumsum([bool(one.mesh) for one in packed]) - 1
+        self.mesh: Array = np.array(
+            [k if one.mesh else -1 for k, one in zip(number, packed, strict=True)], np.int64
+        )
+        self._join(meshes)
+
+    def _join(self, meshes: list[Packed]) -> None:
+        """Put all meshes into common arrays; ranges: first triangle, start, member, cell, fan ..."""
+        empty = (
+            np.zeros((0, 3, 3)), np.zeros((0, 7, 3)), np.zeros(7), np.zeros(3, np.int64),
+            np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32),
+            np.zeros((0, 3), np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64),
+        )  # fmt: skip
+        parts = [one.mesh[:10] for one in meshes] or [empty]
+        columns = list(zip(*parts, strict=True))
+        self.frame: Array = np.array(columns[2])
+        self.dims: Array = np.array(columns[3])
+        (self.tri, self.normals, self.starts, self.members, self.field, self.corners,
+         self.fan_starts, self.fans) = (
+            np.concatenate(columns[c]) for c in (0, 1, 4, 5, 6, 7, 8, 9)
+        )  # fmt: skip
+        sizes = [[len(part[c]) for c in (0, 4, 5, 6, 8, 9)] for part in parts]
+        self.ranges: Array = np.concatenate([[[0] * 6], np.cumsum(sizes, axis=0)]).astype(np.int64)
+        self.cells: Array = np.ascontiguousarray(self.ranges[:, 3])
+
+    def follow(self, bodies: Sequence[Any], dt: float) -> None:
+        """Take over poses and motions of the coming step dt (s)."""
+        if len(bodies) != len(self.shapes) or any(
+            body.shape is not shape for body, shape in zip(bodies, self.shapes, strict=True)
+        ):
+            self._pack(bodies)
+        self.pose: Array = np.array([_pose(body, dt) for body in bodies]).reshape(-1, kd.POSE)
+        self.substance: Array = np.array([body.material for body in bodies], np.int64)
+
+    def find(
+        self, x: Array, slab: Array, tags: Array, half_skin: float, f: float, old_tags: Array
+    ) -> None:
+        """Find the candidates from the fraction f of the step on; carry over what they remember.
+
+        tags (n,) and old_tags: tags of the rows now and when candidates were found last.
+        """
+        old = (self.row, self.body, self.face, self.hist, self.count)
+        slabs, room = len(slab) - 1, max(self.row.shape[1], FIRST_ROOM)
+        while True:
+            self._allocate(slabs, room)
+            if len(self.shapes):
+                near_walls(
+                    slab, x, half_skin, f, self.kinds, self.shape, self.pose, self.mesh, self.frame,
+                    self.dims, self.field, self.cells, self.row, self.body, self.face, self.count,
+                )  # fmt: skip
+            most = int(self.count.max(initial=0))
+            if most <= room:
+                break
+            room = int(1.2 * most) + 8
+        self._carry(old, tags, old_tags)
+
+    def _carry(self, old: tuple[Array, ...], tags: Array, old_tags: Array) -> None:
+        """Copy memories of contacts that were there before, matched by tag, body and face."""
+        row, body, face, hist, count = old
+        if not count.any() or not self.count.any():
+            return
+        had = np.arange(row.shape[1]) < count[:, None]
+        has = np.arange(self.row.shape[1]) < self.count[:, None]
+        many = max(len(self.shapes), int(body[had].max()) + 1) * 8
+
+        def keys(r: Array, b: Array, f: Array, tag: Array) -> Array:
+            result: Array = tag[r] * many + b.astype(np.int64) * 8 + f
+            return result
+
+        before = keys(row[had], body[had], face[had], old_tags)
+        now = keys(self.row[has], self.body[has], self.face[has], tags)
+        order = np.argsort(before, kind="stable")
+        at = np.minimum(np.searchsorted(before, now, sorter=order), len(before) - 1)
+        match = before[order[at]] == now
+        kept = np.zeros((len(now), self.hist.shape[2]))
+        kept[match] = hist[had][order[at[match]]]
+        self.hist[has] = kept
+
+    def meshes(self) -> tuple[Array, ...]:
+        """The mesh arrays in the order in which kernels take them."""
+        return (
+            self.mesh, self.ranges, self.tri, self.normals, self.frame, self.dims, self.starts,
+            self.members, self.field, self.corners, self.fan_starts, self.fans,
+        )  # fmt: skip
+
+    def state(self) -> dict[str, Any]:
+        """Everything that a bit-for-bit restart needs."""
+        used = int(self.count.max(initial=0))
+        return {name: getattr(self, name)[:, :used].copy() for name in ("row", "body", "face")} | {
+            "hist": self.hist[:, :used].copy(),
+            "count": self.count.copy(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put a state back."""
+        count = np.asarray(state["count"], np.int64)
+        used = int(count.max(initial=0))
+        self._allocate(len(count), max(used, FIRST_ROOM))
+        for name in ("row", "body", "face", "hist"):
+            getattr(self, name)[:, :used] = state[name]
+        self.count[:] = count

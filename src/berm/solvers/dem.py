@@ -1,0 +1,376 @@
+"""Smooth discrete elements: spheres and rigid bodies of spheres that turn, [Bell05]."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from berm.core.errors import InputError, SimulationError
+from berm.core.report import StepReport
+from berm.kernels import rigid_grains
+from berm.kernels.jit import use_threads_for
+from berm.laws.base import ROLES, Law, NormalLaw, law
+from berm.laws.compose import composed
+from berm.solvers import rkf45
+from berm.solvers.base import SOLVERS, Stages, WorldView
+from berm.solvers.boundaries import Boundaries
+from berm.solvers.pair_list import PairList
+
+Array = npt.NDArray[Any]
+
+INTEGRATORS = ("verlet", "rkf45")
+FEWEST = 10  # steps a contact below which a step that a user gave is refused
+SLOWEST = 0.1  # m/s: the least speed for which a step is chosen
+DEEP = 0.1  # overlap at the start, in radii, above which it is repaired or refused
+
+
+@SOLVERS.register("dem")
+@dataclass
+class DEM:
+    """Contact forces from overlaps and velocities, integrated with small steps, [Bell05].
+
+    normal, tangential, rolling, cohesion: contact laws, by name, as {law: name, option: value}, or
+    as objects of `berm.laws`. integrator: "verlet" (fixed steps) or "rkf45" (adaptive, 3.4).
+    step (s): None: contact time / steps_a_contact. tolerance: of RKF45, in smallest radii and their
+    speed of fall. skin: margin of the neighbour list, in radii. The step of the world is cut into
+    whole steps of the solver.
+    """
+
+    normal: Any = "hertz"
+    tangential: Any = "history"
+    rolling: Any = "none"
+    cohesion: Any = "none"
+    integrator: str = "verlet"
+    step_size: float | None = None
+    steps_a_contact: int = 25
+    tolerance: float = 1e-4
+    skin: float = 0.3
+
+    name = "dem"
+    precision = "float64"
+
+    def __post_init__(self) -> None:
+        if self.integrator not in INTEGRATORS:
+            raise InputError("solver dem: integrator", self.integrator, ", ".join(INTEGRATORS))
+        for field, low, high in (
+            ("steps_a_contact", FEWEST, 10_000),
+            ("tolerance", 1e-12, 1.0),
+            ("skin", 0.01, 2.0),
+        ):
+            value = getattr(self, field)
+            if not (math.isfinite(value) and low <= value <= high):
+                raise InputError(f"solver dem: {field}", value, f"{low} to {high}")
+        if self.step_size is not None and not (
+            math.isfinite(self.step_size) and self.step_size > 0.0
+        ):
+            raise InputError("solver dem: step_size", self.step_size, "a time above 0, s")
+        self.laws: dict[str, Law] = {role: law(role, getattr(self, role)) for role in ROLES}
+        self._ready_for: int | None = None
+
+    def options(self) -> dict[str, Any]:
+        """Return the options by name, as plain values."""
+        laws = {role: one.options() for role, one in self.laws.items()}
+        names = ("integrator", "step_size", "steps_a_contact", "tolerance", "skin")
+        return laws | {name: getattr(self, name) for name in names}
+
+    def prepare(self, world: WorldView) -> None:
+        """Give the grains a spin and make the solver's own arrays."""
+        if self._ready_for == id(world):
+            return
+        if self._ready_for is not None:
+            raise InputError("solver dem", "in use", "a solver object belongs to one world only")
+        self._ready_for = id(world)
+        if world.grains.dtype != np.float64:
+            raise InputError("solver dem: precision", str(world.grains.dtype), "float64")
+        world.grains.rotate()
+        self.kernel = composed(self.laws)
+        width = self.laws["tangential"].history + self.laws["rolling"].history
+        self.pairs = PairList(np.float64, width)
+        self.walls = Boundaries(width)
+        self.tags_then: Array = np.zeros(0, np.int64)  # of the rows that `walls` knows
+        self.speed = SLOWEST  # the fastest so far, m/s
+        self.started = False  # forces are known
+        self.rkf_step = 0.0  # s, the last that RKF45 took
+        self.rkf_elapsed = 0.0  # s, since contacts have kept their memory
+
+    # ---- the step --------------------------------------------------------------------------
+
+    def step(self, world: WorldView, dt: float) -> StepReport:
+        """Advance by dt in as many small steps as the contact time asks for."""
+        clock, grains = Stages(), world.grains
+        use_threads_for(grains.n)
+        report = StepReport(grains=grains.n)
+        for body in world.bodies:
+            body.force, body.torque = np.zeros(3), np.zeros(3)
+        if grains.n == 0:
+            return report
+        self.table = self._table(world)
+        with clock.stage("search"):
+            self.walls.follow(world.bodies, dt)
+            if grains.changed or self.pairs.slabs == 0:
+                self._search(world, 0.0, report)
+            elif any(body.driven for body in world.bodies) or len(world.bodies) != self.bodies_seen:
+                self._near_walls(world, 0.0)
+        self.total = np.zeros((self.pairs.slabs, max(len(world.bodies), 1), 6))
+        self.stats = np.zeros((self.pairs.slabs, 4))
+        if not self.started:
+            self._check_start(world)
+            self._forces(world, grains.x, grains.v, grains.spin, 0.0, dt, 0.0, keep=True)
+            self.total[:] = 0.0
+            self.started = True
+        steps = self._steps(world, dt)
+        if self.integrator == "rkf45":
+            weight, report.substeps = rkf45.advance(self, world, dt, report, clock)
+        else:
+            self._verlet(world, dt, steps, report, clock)
+            weight, report.substeps = 1.0 / steps, steps
+        self._fill_report(report, world, weight)
+        report.timings = clock.seconds
+        return report
+
+    def _verlet(
+        self, world: WorldView, dt: float, steps: int, report: StepReport, clock: Stages
+    ) -> None:
+        """Leap-frog with fixed steps; the list is made anew when a sphere has gone too far."""
+        done, due = 0, False
+        while True:
+            with clock.stage("solve"):
+                done = self._leap(world, dt, steps, done, due)
+            if done == steps:
+                return
+            with clock.stage("search"):
+                self._search(world, (done + 1) / steps, report)
+            due = True
+
+    def _leap(self, world: WorldView, dt: float, steps: int, done: int, due: bool) -> int:
+        g, c = world.grains, world.clumps
+        chunks = -(-c.n // rigid_grains.CHUNK)
+        stale = np.zeros(self.pairs.slabs + chunks, np.bool_)
+        return int(
+            self.kernel.advance(
+                done,
+                steps,
+                due,
+                dt / steps,
+                np.asarray(world.gravity),
+                g.owner,
+                self.pairs.ref,
+                stale,
+                *self._lists(),
+                g.x,
+                g.v,
+                g.spin,
+                g.material,
+                len(world.materials),
+                self.table,
+                g.force,
+                1.0 / dt,
+                *self._bounds(),
+                c.first,
+                c.rows,
+                c.offset,
+                c.place,
+                c.pace,
+                c.turn,
+                c.momentum,
+                c.inertia,
+                self.stats,
+            )  # fmt: skip
+        )
+
+    def _forces(
+        self, world: WorldView, x: Array, v: Array, spin: Array, elapsed: float, dt: float,
+        fraction: float, keep: bool,
+    ) -> None:  # fmt: skip
+        """Set grains.force to the forces of all contacts at these positions and velocities."""
+        g = world.grains
+        g.force[: g.n] = 0.0
+        self.kernel.forces(
+            *self._lists(), x, v, spin, g.material, len(world.materials), self.table, g.force,
+            elapsed, keep, fraction, 1.0 / dt, *self._bounds(), self.stats,
+        )  # fmt: skip
+
+    def _lists(self) -> tuple[Array, ...]:
+        p = self.pairs
+        return p.slab, p.colour, p.turn, p.ptr, p.nbr, p.hist
+
+    def _bounds(self) -> tuple[Array, ...]:
+        w = self.walls
+        return (
+            w.row, w.body, w.face, w.count, w.hist, self.total, w.kinds, w.shape, w.pose,
+            w.substance, *w.meshes(),
+        )  # fmt: skip
+
+    def _search(self, world: WorldView, fraction: float, report: StepReport) -> None:
+        """Sort the spheres, list the pairs and the walls anew, and find each body's spheres."""
+        grains, clumps = world.grains, world.clumps
+        if grains.changed:
+            clumps.find_rows(grains)  # rows were added or removed
+        elif clumps.n:
+            clumps.rows = clumps.rows.copy()
+        self.pairs.build(grains, 0.0, self.skin)
+        if clumps.n:
+            clumps.find_rows(grains)
+        self._near_walls(world, fraction)
+        report.rebuilt += 1
+
+    def _near_walls(self, world: WorldView, fraction: float) -> None:
+        grains = world.grains
+        tags = grains.tag[: grains.n].copy()
+        self.walls.find(grains.x, self.pairs.slab, tags, 0.5 * self.skin, fraction, self.tags_then)
+        self.tags_then = tags
+        self.bodies_seen = len(world.bodies)
+
+    # ---- laws and step sizes ---------------------------------------------------------------
+
+    def _table(self, world: WorldView) -> Array:
+        """Numbers of the four laws for every pair of materials, (pairs, 16)."""
+        roles = ("normal", "tangential", "rolling", "cohesion")
+        rows = [
+            [number for role in roles for number in self.laws[role].numbers(a, b)]
+            for a in world.materials
+            for b in world.materials
+        ]
+        return np.array(rows)
+
+    def contact_time(self, world: WorldView) -> float:
+        """Shortest duration (s) of a collision of the grains of this world at their top speed."""
+        grains, clumps, normal = world.grains, world.clumps, self.laws["normal"]
+        assert isinstance(normal, NormalLaw)
+        alone = grains.owner[: grains.n] < 0
+        lightest = 1.0 / grains.v[: grains.n, 3][alone].max() if alone.any() else math.inf
+        if clumps.n:
+            # a push off the centre also turns a body, which makes it seem lighter
+            arm = np.sqrt(np.maximum.reduceat((clumps.offset**2).sum(axis=1), clumps.first[:-1]))
+            seen = 1.0 / (clumps.place[:, 3] + arm**2 / clumps.inertia[:, :3].min(axis=1))
+            lightest = min(lightest, float(seen.min()))
+        fastest = float(np.sqrt((grains.velocity**2).sum(axis=1).max()))
+        self.speed = max(self.speed, fastest)
+        radius = float(grains.radius.min())
+        return min(
+            normal.contact_time(tuple(row[:4]), 0.5 * radius, 0.5 * lightest, self.speed)
+            for row in self._table(world)
+        )
+
+    def _steps(self, world: WorldView, dt: float) -> int:
+        """Return into how many steps dt is cut, or refuse a step that is too large."""
+        contact = self.contact_time(world)
+        if self.step_size is None:
+            return max(1, math.ceil(dt / (contact / self.steps_a_contact)))
+        steps = max(1, math.ceil(dt / self.step_size - 1e-9))
+        if dt / steps > contact / FEWEST and self.integrator == "verlet":
+            raise InputError(
+                "solver dem: step_size",
+                self.step_size,
+                f"at most {contact / FEWEST:.3g} s, a tenth of the shortest contact time of "
+                f"{contact:.3g} s; or softer materials, or step_size None",
+            )
+        return steps
+
+    def _check_start(self, world: WorldView) -> None:
+        """Refuse a start in which grains overlap so much that they would explode."""
+        i, j, overlap = self.touching(world)
+        if not len(overlap):
+            return
+        x = world.grains.x
+        share = overlap / np.minimum(x[i, 3], x[j, 3])
+        worst = int(share.argmax())
+        if share[worst] > DEEP:
+            tags = world.grains.tag
+            raise InputError(
+                f"solver dem: overlap of grains {tags[i[worst]]} and {tags[j[worst]]} at the start",
+                f"{overlap[worst]:.4g} m",
+                f"at most {DEEP} of the smaller radius ({int((share > DEEP).sum())} pairs are "
+                "deeper); move them apart, or call world.separate() first",
+            )
+
+    # ---- what others ask -------------------------------------------------------------------
+
+    def touching(self, world: WorldView) -> tuple[Array, Array, Array]:
+        """Rows i, j and overlap (m) of all touching pairs."""
+        i, j = self.pairs.pairs()
+        x = world.grains.x
+        gap = np.linalg.norm(x[j, :3] - x[i, :3], axis=1) - x[i, 3] - x[j, 3]
+        near = gap < 0.0
+        return i[near], j[near], -gap[near]
+
+    def elastic_energy(self, world: WorldView) -> float:
+        """Energy (J) stored in the normal springs between grains; walls and shear are left out."""
+        _, energy = self._elastic(world)
+        return float(energy.sum())
+
+    def _elastic(self, world: WorldView) -> tuple[Array, Array]:
+        grains, normal = world.grains, self.laws["normal"]
+        assert isinstance(normal, NormalLaw)
+        i, j, xi = self.touching(world)
+        r, q = grains.x[i, 3], grains.x[j, 3]
+        kind = grains.material[i] * len(world.materials) + grains.material[j]
+        numbers = self._table(world)[kind, :4].T
+        m_eff = 1.0 / (grains.v[i, 3] + grains.v[j, 3])
+        force, energy = normal.elastic(numbers, xi, r * q / (r + q), m_eff)
+        return np.asarray(force), np.asarray(energy)
+
+    def grain_fields(self, world: WorldView) -> dict[str, Array]:
+        """Largest overlap (m) and sum of elastic normal forces (N) of each grain, walls left out."""
+        grains = world.grains
+        overlap, force = np.zeros(grains.n), np.zeros(grains.n)
+        if not grains.changed and self.pairs.slabs > 0:
+            i, j, xi = self.touching(world)
+            push, _ = self._elastic(world)
+            for rows in (i, j):
+                np.maximum.at(overlap, rows, xi)
+                np.add.at(force, rows, push)
+        return {"overlap": overlap, "force": force}
+
+    def _fill_report(self, report: StepReport, world: WorldView, weight: float) -> None:
+        grains, clumps, stats = world.grains, world.clumps, self.stats
+        report.contacts = int(stats[:, self.kernel.CONTACTS].sum())
+        report.wall_contacts = int(stats[:, self.kernel.WALLS].sum())
+        report.overlap_mean = float(stats[:, self.kernel.OVERLAP].sum()) / max(report.contacts, 1)
+        report.overlap_max = float(stats[:, self.kernel.DEEPEST].max())
+        total = weight * self.total.sum(axis=0)
+        for b, body in enumerate(world.bodies):
+            body.force, body.torque = total[b, :3], total[b, 3:]
+        if clumps.n:
+            rigid_grains.carry_all(
+                clumps.first, clumps.rows, clumps.offset, clumps.place, clumps.pace, clumps.turn,
+                clumps.momentum, clumps.inertia, grains.x, grains.v, grains.spin,
+            )  # fmt: skip
+        n, alone = grains.n, grains.owner[: grains.n] < 0
+        v, w = grains.v[:n][alone], grains.spin[:n][alone]
+        energy = 0.5 * float(((v[:, :3] ** 2).sum(axis=1) / v[:, 3]).sum())
+        energy += 0.5 * float(((w[:, :3] ** 2).sum(axis=1) / w[:, 3]).sum())
+        if clumps.n:
+            energy += rigid_grains.kinetic_energy(
+                clumps.mass, clumps.velocity, clumps.inertia[:, :3], clumps.momentum[:, :3]
+            )
+        report.kinetic_energy = energy
+        bad = np.flatnonzero(~np.isfinite(grains.x[:n]).all(axis=1))
+        if bad.size or not math.isfinite(energy):
+            row = int(bad[0]) if bad.size else 0
+            raise SimulationError(
+                f"step {world.step_count + 1}: grain {int(grains.tag[row])} became non-finite "
+                f"(position {grains.x[row, :3].tolist()}, velocity {grains.v[row, :3].tolist()})"
+            )
+
+    def state(self) -> dict[str, Any]:
+        """Everything that a bit-for-bit restart needs."""
+        names = ("tags_then", "speed", "started", "rkf_step", "rkf_elapsed")
+        return (
+            {"pairs": self.pairs.state(), "walls": self.walls.state()}
+            | {name: getattr(self, name) for name in names}
+            | {"bodies_seen": getattr(self, "bodies_seen", 0)}
+        )
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put a state back."""
+        self.pairs.restore(state["pairs"])
+        self.walls.restore(state["walls"])
+        self.tags_then = np.array(state["tags_then"], np.int64)
+        self.speed, self.started = float(state["speed"]), bool(state["started"])
+        self.rkf_step, self.rkf_elapsed = float(state["rkf_step"]), float(state["rkf_elapsed"])
+        self.bodies_seen = int(state["bodies_seen"])

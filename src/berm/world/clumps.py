@@ -1,0 +1,107 @@
+"""Adding and removing rigid bodies of spheres, with their spheres among the grains."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from berm.core.clusters import Cluster
+from berm.core.errors import InputError
+from berm.core.materials import Material
+
+if TYPE_CHECKING:
+    from berm.world.world import World
+
+Array = npt.NDArray[Any]
+
+
+def random_rotations(rng: np.random.Generator, count: int) -> Array:
+    """Return quaternions (count, 4), all orientations alike."""
+    q = rng.normal(size=(count, 4))
+    result: Array = q / np.linalg.norm(q, axis=1, keepdims=True)
+    return result
+
+
+def turn(q: Array, v: Array) -> Array:
+    """Turn vectors (..., 3) by quaternions (..., 4)."""
+    t = 2.0 * np.cross(q[..., 1:], v)
+    result: Array = v + q[..., :1] * t + np.cross(q[..., 1:], t)
+    return result
+
+
+def add_clusters(
+    world: World,
+    cluster: Cluster,
+    position: npt.ArrayLike,
+    rotation: npt.ArrayLike | None,
+    velocity: npt.ArrayLike,
+    spin: npt.ArrayLike,
+    material: str | Material,
+) -> Array:
+    """Add bodies; see `World.add_clusters`."""
+    if not world.grains.rotating:
+        raise InputError(
+            f"cluster {cluster.name!r}", f"solver {world.solver.name!r}",
+            "a solver in which grains rotate, such as 'dem'",
+        )  # fmt: skip
+    where = np.atleast_2d(np.asarray(position, float))
+    k = len(where)
+    if where.ndim != 2 or where.shape[1] != 3 or not np.isfinite(where).all():
+        raise InputError("clusters: position", np.shape(position), "finite numbers (k, 3)")
+    q = _rotations(world, rotation, k)
+    fast = np.broadcast_to(np.asarray(velocity, float), (k, 3))
+    omega = np.broadcast_to(np.asarray(spin, float), (k, 3))
+    for name, values in (("velocity", fast), ("spin", omega)):
+        if not np.isfinite(values).all():
+            raise InputError(f"clusters: {name}", values.tolist(), "finite numbers")
+    index = world.add_material(material)
+    density = world.materials[index].density
+    spheres = len(cluster.radii)
+    arms = turn(q[:, None], cluster.offsets[None])
+    centres = (where[:, None] + arms).reshape(-1, 3)
+    speeds = (fast[:, None] + np.cross(omega[:, None], arms)).reshape(-1, 3)
+    mass = density * cluster.volume
+    tags = world.grains.append(
+        centres, np.tile(cluster.radii, k), speeds, np.full(k * spheres, mass), index, world.time
+    )
+    rows = slice(world.grains.n - k * spheres, world.grains.n)
+    world.grains.spin[rows, :3] = np.repeat(omega, spheres, axis=0)
+    inside = turn(q * [1, -1, -1, -1], omega)
+    world.mass_added += k * mass
+    return world.clumps.append(
+        cluster, where, q, fast, density * np.asarray(cluster.inertia) * inside, density,
+        tags.reshape(k, spheres),
+    )  # fmt: skip
+
+
+def _rotations(world: World, rotation: npt.ArrayLike | None, count: int) -> Array:
+    if rotation is None:
+        return np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
+    if isinstance(rotation, str):
+        if rotation != "random":
+            raise InputError("clusters: rotation", rotation, "quaternions, 'random' or None")
+        return random_rotations(world.rng, count)
+    q = np.array(np.broadcast_to(np.asarray(rotation, float), (count, 4)))
+    size = np.linalg.norm(q, axis=1)
+    if not (np.isfinite(size).all() and (size > 0.0).all()):
+        raise InputError("clusters: rotation", rotation, "quaternions (k, 4) of length above 0")
+    result: Array = q / size[:, None]
+    return result
+
+
+def remove_with_clumps(world: World, gone: Array) -> int:
+    """Remove grains, and the whole of each body that one of them belongs to."""
+    grains, clumps = world.grains, world.clumps
+    clumps.find_rows(grains)
+    owner = grains.owner[: grains.n]
+    lost = np.zeros(clumps.n, bool)
+    lost[owner[gone & (owner >= 0)]] = True
+    gone = gone | (lost[owner] & (owner >= 0))
+    single = gone & (owner < 0)
+    world.mass_removed += float(grains.mass[single].sum()) + float(clumps.mass[lost].sum())
+    removed = grains.remove(gone)
+    clumps.remove(lost)
+    clumps.find_rows(grains)
+    return removed
