@@ -26,6 +26,8 @@ TURNS = False  # law: whether there is a rolling law
 
 # Columns of statistics, one row a slab.
 CONTACTS, OVERLAP, DEEPEST, WALLS = range(4)
+# A vector whose square leaves the plane of contact by less than this share lies in it.
+FLAT = 1e-24
 # Planes of one mesh whose normals differ less are the same contact of a step before.
 SAME_COS = 0.9
 
@@ -35,8 +37,8 @@ def flat(hist, k, at, nx, ny, nz):
     """A remembered vector, turned into the plane of contact with its length kept."""
     ax, ay, az = hist[k, at], hist[k, at + 1], hist[k, at + 2]
     size2 = ax * ax + ay * ay + az * az
-    if size2 > 0.0:
-        out = ax * nx + ay * ny + az * nz
+    out = ax * nx + ay * ny + az * nz
+    if out * out > FLAT * size2:
         ax, ay, az = ax - out * nx, ay - out * ny, az - out * nz
         left2 = ax * ax + ay * ay + az * az
         scale = math.sqrt(size2 / left2) if left2 > 0.0 else 0.0
@@ -140,7 +142,7 @@ def pair_slab(s, slab, ptr, nbr, hist, x, v, spin, material, nmat, prm, f, elaps
     stats[s, CONTACTS], stats[s, OVERLAP], stats[s, DEEPEST] = touching, sum_xi, most_xi
 
 
-@inline
+@inner
 def wall_force(
     i, b, k, hist, d, gx, gy, gz, f_step, pose, per_second, x, v, spin, kind, prm, f, total,
     elapsed, keep,
@@ -297,31 +299,8 @@ def wall_slab(
 
 
 @pjit
-def forces(
-    slab, colour, turn, ptr, nbr, hist, x, v, spin, material, nmat, prm, f, elapsed, keep,
-    f_step, per_second, row, body, face, count, wall_hist, total, kinds, shape, pose, substance,
-    mesh, ranges, tri, normals, frame, dims, starts, members, field, corners, fan_starts, fans,
-    stats,
-):  # fmt: skip
-    """Add the forces of all contacts to f (n, 8) and to what bodies feel, total (slabs, nb, 6)."""
-    for c in range(colour.shape[0] - 1):
-        for at in prange(colour[c], colour[c + 1]):
-            pair_slab(
-                turn[at], slab, ptr, nbr, hist, x, v, spin, material, nmat, prm, f, elapsed, keep,
-                stats,
-            )  # fmt: skip
-    for number in prange(slab.shape[0] - 1):
-        wall_slab(
-            np.int64(number), x, v, spin, material, nmat, prm, f, elapsed, keep, f_step,
-            per_second, row, body, face, count, wall_hist, total, kinds, shape, pose, substance,
-            mesh, ranges, tri, normals, frame, dims, starts, members, field, corners, fan_starts,
-            fans, stats,
-        )  # fmt: skip
-
-
-@pjit
 def advance(
-    done, steps, due, h, gravity, owner, ref, stale,
+    done, steps, due, h, gravity, owner, ref, stale, only_forces, elapsed, keep, fraction,
     slab, colour, turn, ptr, nbr, hist, x, v, spin, material, nmat, prm, f,
     per_second, row, body, face, count, wall_hist, total, kinds, shape, pose, substance,
     mesh, ranges, tri, normals, frame, dims, starts, members, field, corners, fan_starts, fans,
@@ -330,16 +309,21 @@ def advance(
     """Leap-frog from step `done` to `steps` of a world step; stop early where the list is stale.
 
     due: the list was made anew in the middle of a step, and its forces are still to be found.
-    Returns the steps that are done; where it is less than `steps`, forces are due.
+    only_forces: add the forces of all contacts at the `fraction` of the world step to f (n, 8) and
+    to what bodies feel, total (slabs, nb, 6), `elapsed` (s) after contacts last kept their memory;
+    keep it now or not; and return. Returns the steps that are done; where it is less than `steps`,
+    forces are due.
     """
     gx, gy, gz = gravity[0], gravity[1], gravity[2]
     chunks = (first.shape[0] - 1 + CHUNK - 1) // CHUNK
     nslab = slab.shape[0] - 1
-    while done < steps or due:
-        if not due:
+    while done < steps or due or only_forces:
+        if not due and not only_forces:
             kick = h if done > 0 else 0.5 * h  # two half kicks in one but for the first
             for c in prange(chunks):
-                kick_chunk(c, kick, gx, gy, gz, first, rows, place, pace, attitude, momentum, x, f)
+                kick_chunk(
+                    c, kick, gx, gy, gz, first, rows, place, pace, attitude, momentum, x, f
+                )
             for number in prange(nslab):
                 move_slab(
                     np.int64(number), slab, owner, h, kick, gx, gy, gz, x, v, spin, f, ref, stale
@@ -355,20 +339,23 @@ def advance(
             if far:
                 return done
         due = False
-        f_step = (done + 1.0) / steps
+        if not only_forces:
+            fraction = (done + 1.0) / steps
         for c in range(colour.shape[0] - 1):
             for at in prange(colour[c], colour[c + 1]):
                 pair_slab(
-                    turn[at], slab, ptr, nbr, hist, x, v, spin, material, nmat, prm, f, h, True,
-                    stats,
+                    turn[at], slab, ptr, nbr, hist, x, v, spin, material, nmat, prm, f, elapsed,
+                    keep, stats,
                 )  # fmt: skip
         for number in prange(nslab):
             wall_slab(
-                np.int64(number), x, v, spin, material, nmat, prm, f, h, True, f_step,
+                np.int64(number), x, v, spin, material, nmat, prm, f, elapsed, keep, fraction,
                 per_second, row, body, face, count, wall_hist, total, kinds, shape, pose,
                 substance, mesh, ranges, tri, normals, frame, dims, starts, members, field,
                 corners, fan_starts, fans, stats,
             )  # fmt: skip
+        if only_forces:
+            return done
         done += 1
     for c in prange(chunks):
         kick_chunk(c, 0.5 * h, gx, gy, gz, first, rows, place, pace, attitude, momentum, x, f)

@@ -1,4 +1,4 @@
-"""Damped linear spring: stiffness from the material, damping from restitution. [Bell05] (8)-(11)."""
+"""Damped linear spring from stiffness and restitution of the materials, [Bell05] (8)-(11)."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Boundaries:
         self._join(meshes)
 
     def _join(self, meshes: list[Packed]) -> None:
-        """Put all meshes into common arrays; ranges: first triangle, start, member, cell, fan ..."""
+        """Put all meshes into common arrays; ranges: first triangle, start, member, cell, fan."""
         empty = (
             np.zeros((0, 3, 3)), np.zeros((0, 7, 3)), np.zeros(7), np.zeros(3, np.int64),
             np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32),

@@ -119,7 +119,7 @@ class DEM:
         self.stats = np.zeros((self.pairs.slabs, 4))
         if not self.started:
             self._check_start(world)
-            self._forces(world, grains.x, grains.v, grains.spin, 0.0, dt, 0.0, keep=True)
+            self.forces(world, 0.0, dt, 0.0, keep=True)
             self.total[:] = 0.0
             self.started = True
         steps = self._steps(world, dt)
@@ -147,52 +147,28 @@ class DEM:
             due = True
 
     def _leap(self, world: WorldView, dt: float, steps: int, done: int, due: bool) -> int:
-        g, c = world.grains, world.clumps
-        chunks = -(-c.n // rigid_grains.CHUNK)
-        stale = np.zeros(self.pairs.slabs + chunks, np.bool_)
-        return int(
-            self.kernel.advance(
-                done,
-                steps,
-                due,
-                dt / steps,
-                np.asarray(world.gravity),
-                g.owner,
-                self.pairs.ref,
-                stale,
-                *self._lists(),
-                g.x,
-                g.v,
-                g.spin,
-                g.material,
-                len(world.materials),
-                self.table,
-                g.force,
-                1.0 / dt,
-                *self._bounds(),
-                c.first,
-                c.rows,
-                c.offset,
-                c.place,
-                c.pace,
-                c.turn,
-                c.momentum,
-                c.inertia,
-                self.stats,
-            )  # fmt: skip
-        )
+        """Steps from `done` on; returns how many are done when the list is stale, or `steps`."""
+        h = dt / steps
+        return self._run(world, dt, done, steps, due, h, False, h, True, 0.0)
 
-    def _forces(
-        self, world: WorldView, x: Array, v: Array, spin: Array, elapsed: float, dt: float,
-        fraction: float, keep: bool,
-    ) -> None:  # fmt: skip
-        """Set grains.force to the forces of all contacts at these positions and velocities."""
-        g = world.grains
-        g.force[: g.n] = 0.0
-        self.kernel.forces(
-            *self._lists(), x, v, spin, g.material, len(world.materials), self.table, g.force,
-            elapsed, keep, fraction, 1.0 / dt, *self._bounds(), self.stats,
+    def forces(
+        self, world: WorldView, elapsed: float, dt: float, fraction: float, keep: bool
+    ) -> None:
+        """Set grains.force to the forces of all contacts, `elapsed` (s) after the last memory."""
+        world.grains.force[: world.grains.n] = 0.0
+        self._run(world, dt, 0, 1, False, 0.0, True, elapsed, keep, fraction)
+
+    def _run(self, world: WorldView, dt: float, *how: Any) -> int:
+        g, c = world.grains, world.clumps
+        done, steps, due, h, *rest = how
+        stale = np.zeros(self.pairs.slabs + -(-c.n // rigid_grains.CHUNK), np.bool_)
+        done = self.kernel.advance(
+            done, steps, due, h, np.asarray(world.gravity), g.owner, self.pairs.ref, stale, *rest,
+            *self._lists(), g.x, g.v, g.spin, g.material, len(world.materials), self.table,
+            g.force, 1.0 / dt, *self._bounds(), c.first, c.rows, c.offset, c.place, c.pace, c.turn,
+            c.momentum, c.inertia, self.stats,
         )  # fmt: skip
+        return int(done)
 
     def _lists(self) -> tuple[Array, ...]:
         p = self.pairs
@@ -210,8 +186,6 @@ class DEM:
         grains, clumps = world.grains, world.clumps
         if grains.changed:
             clumps.find_rows(grains)  # rows were added or removed
-        elif clumps.n:
-            clumps.rows = clumps.rows.copy()
         self.pairs.build(grains, 0.0, self.skin)
         if clumps.n:
             clumps.find_rows(grains)
@@ -315,7 +289,7 @@ class DEM:
         return np.asarray(force), np.asarray(energy)
 
     def grain_fields(self, world: WorldView) -> dict[str, Array]:
-        """Largest overlap (m) and sum of elastic normal forces (N) of each grain, walls left out."""
+        """Largest overlap (m) and sum of elastic normal forces (N) of each grain, no walls."""
         grains = world.grains
         overlap, force = np.zeros(grains.n), np.zeros(grains.n)
         if not grains.changed and self.pairs.slabs > 0:

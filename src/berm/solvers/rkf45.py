@@ -145,7 +145,7 @@ class _State:
         dem, world = self.dem, self.world
         g, c = world.grains, world.clumps
         dem.total[:] = 0.0
-        dem._forces(world, g.x, g.v, g.spin, elapsed, dt, gone / dt, keep)
+        dem.forces(world, elapsed, dt, gone / dt, keep)
         rows = self.alone
         f = g.force[rows]
         grain = np.concatenate(
