@@ -25,7 +25,6 @@ Array = npt.NDArray[Any]
 INTEGRATORS = ("verlet", "rkf45")
 FEWEST = 10  # steps a contact below which a step that a user gave is refused
 SLOWEST = 0.1  # m/s: the least speed for which a step is chosen
-DEEP = 0.1  # overlap at the start, in radii, above which it is repaired or refused
 
 
 @SOLVERS.register("dem")
@@ -36,8 +35,9 @@ class DEM:
     normal, tangential, rolling, cohesion: contact laws, by name, as {law: name, option: value}, or
     as objects of `berm.laws`. integrator: "verlet" (fixed steps) or "rkf45" (adaptive, 3.4).
     step (s): None: contact time / steps_a_contact. tolerance: of RKF45, in smallest radii and their
-    speed of fall. skin: margin of the neighbour list, in radii. The step of the world is cut into
-    whole steps of the solver.
+    speed of fall. skin: margin of the neighbour list, in radii. start_overlap: the largest, in radii,
+    that is taken for a start and not for a mistake. The step of the world is cut into whole steps
+    of the solver.
     """
 
     normal: Any = "hertz"
@@ -49,6 +49,7 @@ class DEM:
     steps_a_contact: int = 25
     tolerance: float = 1e-4
     skin: float = 0.3
+    start_overlap: float = 0.1
 
     name = "dem"
     precision = "float64"
@@ -60,6 +61,7 @@ class DEM:
             ("steps_a_contact", FEWEST, 10_000),
             ("tolerance", 1e-12, 1.0),
             ("skin", 0.01, 2.0),
+            ("start_overlap", 0.0, 2.0),
         ):
             value = getattr(self, field)
             if not (math.isfinite(value) and low <= value <= high):
@@ -74,7 +76,7 @@ class DEM:
     def options(self) -> dict[str, Any]:
         """Return the options by name, as plain values."""
         laws = {role: one.options() for role, one in self.laws.items()}
-        names = ("integrator", "step_size", "steps_a_contact", "tolerance", "skin")
+        names = ("integrator", "step_size", "steps_a_contact", "tolerance", "skin", "start_overlap")
         return laws | {name: getattr(self, name) for name in names}
 
     def prepare(self, world: WorldView) -> None:
@@ -253,13 +255,14 @@ class DEM:
         x = world.grains.x
         share = overlap / np.minimum(x[i, 3], x[j, 3])
         worst = int(share.argmax())
-        if share[worst] > DEEP:
+        if share[worst] > self.start_overlap:
             tags = world.grains.tag
             raise InputError(
                 f"solver dem: overlap of grains {tags[i[worst]]} and {tags[j[worst]]} at the start",
                 f"{overlap[worst]:.4g} m",
-                f"at most {DEEP} of the smaller radius ({int((share > DEEP).sum())} pairs are "
-                "deeper); move them apart, or call world.separate() first",
+                f"at most {self.start_overlap} of the smaller radius "
+                f"({int((share > self.start_overlap).sum())} pairs are deeper); move them apart, "
+                "call world.separate() first, or raise start_overlap",
             )
 
     # ---- what others ask -------------------------------------------------------------------
