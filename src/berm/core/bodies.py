@@ -1,4 +1,4 @@
-"""Bodies: boundaries that grains collide with, static or driven, and the force that they feel."""
+"""Bodies: what grains collide with, static, driven or free to move, and the force that they feel."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from berm.core.dynamics import Dynamics
 from berm.core.errors import InputError
 from berm.core.motion import Fixed, Motion
 
@@ -14,11 +15,12 @@ Array = npt.NDArray[np.float64]
 
 
 class Body:
-    """A shape with a pose, a material and a prescribed motion.
+    """A shape with a pose, a material, and a prescribed motion or one of its own (`dynamics`).
 
-    position (3,) m, rotation (3, 3), velocity (3,) m/s and angular_velocity (3,) rad/s hold for
-    the coming step; force (3,) N and torque (3,) Nm about the body's origin are what the grains
-    exerted, averaged over the last step.
+    position (3,) m and velocity (3,) m/s of the shape's origin, rotation (3, 3) and
+    angular_velocity (3,) rad/s hold for the coming step; force (3,) N and torque (3,) Nm about the
+    origin are what the grains exerted, averaged over the last step. kind: "static", "kinematic"
+    (has a motion) or "dynamic".
     """
 
     def __init__(
@@ -46,6 +48,85 @@ class Body:
         self.angular_velocity = np.zeros(3)
         self.force = np.zeros(3)
         self.torque = np.zeros(3)
+        self.dynamics: Dynamics | None = None
+
+    def set_free(
+        self,
+        density: float,
+        mass: float | None = None,
+        velocity: npt.ArrayLike = (0.0, 0.0, 0.0),
+        angular_velocity: npt.ArrayLike = (0.0, 0.0, 0.0),
+    ) -> None:
+        """Make the body dynamic: mass (kg) and inertia from shape and density (kg/m^3), or mass."""
+        if self.driven:
+            raise InputError(
+                f"body {self.name!r}: motion", type(self.motion).__name__,
+                "either a motion or dynamic=True",
+            )  # fmt: skip
+        self.dynamics = Dynamics(
+            self.name, self.shape, density, mass, self.position, self.rotation, velocity,
+            angular_velocity,
+        )  # fmt: skip
+        self.follow()
+
+    def follow(self) -> None:
+        """Take pose and velocities over from the dynamic state."""
+        if self.dynamics is not None:
+            pose = self.dynamics.pose()
+            self.position, self.rotation, self.velocity, self.angular_velocity = pose
+
+    def set_velocity(
+        self, velocity: npt.ArrayLike, angular_velocity: npt.ArrayLike = (0.0, 0.0, 0.0)
+    ) -> None:
+        """Give a dynamic body's origin a velocity (m/s), and the body an angular one (rad/s)."""
+        self._free().set_velocity(self.name, velocity, angular_velocity)
+        self.follow()
+
+    def _free(self) -> Dynamics:
+        if self.dynamics is None:
+            raise InputError(f"body {self.name!r}", self.kind, "a dynamic body")
+        return self.dynamics
+
+    @property
+    def dynamic(self) -> bool:
+        """Whether forces move the body."""
+        return self.dynamics is not None
+
+    @property
+    def kind(self) -> str:
+        """ "static", "kinematic" or "dynamic"."""
+        return "dynamic" if self.dynamic else "kinematic" if self.driven else "static"
+
+    @property
+    def mass(self) -> float:
+        """Mass (kg); infinite where forces do not move the body."""
+        return np.inf if self.dynamics is None else self.dynamics.mass
+
+    @property
+    def inertia(self) -> Array:
+        """Inertia (3, 3) about the centre of mass, in the body's frame, kg m^2."""
+        return self._free().inertia
+
+    @property
+    def centre(self) -> Array:
+        """Centre of mass (3,) of a dynamic body in the world, m."""
+        return self._free().centre
+
+    @property
+    def momentum(self) -> Array:
+        """Linear momentum (3,) of a dynamic body, kg m/s."""
+        free = self._free()
+        return free.mass * free.speed
+
+    @property
+    def angular_momentum(self) -> Array:
+        """Angular momentum (3,) of a dynamic body about its centre of mass, kg m^2/s."""
+        return self._free().spin
+
+    @property
+    def kinetic_energy(self) -> float:
+        """Kinetic energy of a dynamic body, J."""
+        return self._free().kinetic_energy
 
     @property
     def driven(self) -> bool:

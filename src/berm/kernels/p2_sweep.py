@@ -152,10 +152,11 @@ def _walls_slab(
 
 
 @inner
-def _sweep_slab(
+def sweep_slab(
     s, part, lanes, ptr, nbr, imp, row, mat, nmat, common, table, w_count, w_rows, w_body, w_plane,
     w_imp, w_total, body_mat, par, flags, stats,
 ):  # fmt: skip
+    """One pass over the contacts of a slab: pairs, then bodies."""
     for c in (0, 1, 2, 5):
         stats[s, c] = 0.0
     _pairs_slab(
@@ -169,7 +170,7 @@ def _sweep_slab(
 
 
 @inner
-def _move_slab(s, slab, x, v, warm, row, par, flags, ref, stats):
+def move_slab(s, slab, x, v, warm, row, par, flags, ref, stats):
     """End of a substep: displacement to velocity and position (3), prediction of the next (2)."""
     gravity = np.zeros((1, 4), x.dtype)
     for c in range(3):
@@ -223,14 +224,14 @@ def _move_slab(s, slab, x, v, warm, row, par, flags, ref, stats):
 
 
 @inner
-def _clear_warm(s, slab, warm):
+def clear_warm(s, slab, warm):
     for i in range(slab[s], slab[s + 1]):
         for c in range(4):
             warm[i, c] = 0.0
 
 
 @inner
-def _gather_warm(s, part, lanes, ptr, nbr, imp, v, warm, w_count, w_rows, w_imp):
+def gather_warm(s, part, lanes, ptr, nbr, imp, v, warm, w_count, w_rows, w_imp):
     """Displacement of each grain by the impulses that the lists hold now."""
     for q in range(part[s], part[s + 1]):
         for slot in range(ptr[q], ptr[q + 1]):
@@ -249,7 +250,7 @@ def _gather_warm(s, part, lanes, ptr, nbr, imp, v, warm, w_count, w_rows, w_imp)
 
 
 @inner
-def _predict_slab(s, slab, x, v, warm, row, par):
+def predict_slab(s, slab, x, v, warm, row, par):
     for i in range(slab[s], slab[s + 1]):
         predict_row(i, x, v, warm, row, par, v[i, 3])
 
@@ -276,15 +277,15 @@ def solve(
     if fresh:
         for number in prange(n):
             s = np.int64(number)  # one type, one compile
-            _clear_warm(s, slab, warm)
+            clear_warm(s, slab, warm)
         for c in range(colour.shape[0] - 1):
             for k in prange(colour[c], colour[c + 1]):
-                _gather_warm(
+                gather_warm(
                     turn[k], part, lanes, ptr, nbr, imp, v, warm, w_count, w_rows, w_imp
                 )
     for number in prange(n):
         s = np.int64(number)
-        _predict_slab(s, slab, x, v, warm, row, par)
+        predict_slab(s, slab, x, v, warm, row, par)
     done = first
     while done < substeps:
         par[FRACTION] = (done - first) / ahead
@@ -297,14 +298,14 @@ def solve(
                     flags |= STATS
             for c in range(colour.shape[0] - 1):
                 for k in prange(colour[c], colour[c + 1]):
-                    _sweep_slab(
+                    sweep_slab(
                         turn[k], part, lanes, ptr, nbr, imp, row, mat, nmat, common, table,
                         w_count, w_rows, w_body, w_plane, w_imp, w_total, body_mat, par, flags,
                         stats,
                     )  # fmt: skip
         for number in prange(n):
             s = np.int64(number)
-            _move_slab(s, slab, x, v, warm, row, par, flags, ref, stats)
+            move_slab(s, slab, x, v, warm, row, par, flags, ref, stats)
         done += 1
         off = 0.0
         for s in range(n):

@@ -16,6 +16,7 @@ class WorldView(Protocol):
 
     grains: Any
     bodies: list[Any]
+    joints: list[Any]
     materials: list[Any]
     gravity: Any
     step_count: int

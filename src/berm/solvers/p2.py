@@ -21,6 +21,8 @@ from berm.kernels.jit import use_threads_for
 from berm.kernels.neighbours import AHEAD_MOST, KNOCK, KNOCK_FAST
 from berm.solvers.base import SOLVERS, Stages, WorldView
 from berm.solvers.contact_list import ContactList
+from berm.solvers.p2_bodies import step_with_bodies
+from berm.solvers.rigid import Rigid
 from berm.solvers.walls import Walls
 
 Array = npt.NDArray[Any]
@@ -118,6 +120,8 @@ class P2:
             world.grains.dtype, ahead=keeps or self.substeps > 1, remember=keeps
         )
         self.walls = Walls(world.grains.dtype)
+        self.body_walls = Walls(world.grains.dtype)  # contacts with dynamic bodies
+        self.rigid = Rigid()
         self.row: Array = np.zeros((0, 12), world.grains.dtype)  # what the contacts of a grain need
         self.acc: Array = np.zeros((1, 4), world.grains.dtype)
         self.change: Array = np.zeros(0, world.grains.dtype)
@@ -131,6 +135,8 @@ class P2:
 
     def step(self, world: WorldView, dt: float) -> StepReport:
         """Advance by dt: search on predicted positions, correct, integrate (Sec. 3, 4)."""
+        if any(body.dynamic for body in world.bodies):
+            return step_with_bodies(self, world, dt)
         clock, grains, self.last_dt = Stages(), world.grains, dt
         use_threads_for(grains.n)
         report = StepReport(iterations=self.iterations, substeps=self.substeps, grains=grains.n)
@@ -147,7 +153,10 @@ class P2:
             with clock.stage("walls"):
                 found = self._find_walls(world, left, dt - left, fresh)
             with clock.stage("solve"):
-                stats, done = self._solve(world, dt, done, fresh or found)
+                h = dt / self.substeps
+                stats, done = self._solve(
+                    world, world.bodies, h, done, self.substeps, fresh or found
+                )
             with clock.stage("forces"):
                 self.walls.add_forces(world.bodies, grains.x)
         self._fill_report(report, stats, world)
@@ -203,13 +212,14 @@ class P2:
         if self.acceleration and len(self.change) < len(self.contacts.imp):
             self.change = np.zeros(len(self.contacts.imp), self.real)
 
-    def _solve(self, world: WorldView, dt: float, first: int, fresh: bool) -> tuple[Array, int]:
-        """Do substeps from `first` on; return statistics and the next substep to do."""
+    def _solve(
+        self, world: WorldView, bodies: list[Any], h: float, first: int, substeps: int, fresh: bool
+    ) -> tuple[Array, int]:
+        """Do substeps of h (s) from `first` on; return statistics and the next substep to do."""
         grains, list_, walls = world.grains, self.contacts, self.walls
-        h = dt / self.substeps
         par = self._parameters(world, h)
         table = self._table(world, h)
-        body_mat = np.array([body.material for body in world.bodies] or [0], np.int32)
+        body_mat = np.array([body.material for body in bodies] or [0], np.int32)
         nmat = len(world.materials)
         common = self.only_kind * nmat + self.only_kind if self.only_kind >= 0 else -1
         stats = np.zeros((list_.slabs, 8))
@@ -222,22 +232,22 @@ class P2:
         if self.averaging == "sweep":
             return stats, p2_sweep.solve(
                 list_.slab, list_.part, list_.colour, list_.turn, *lists[1:], grains.x, grains.v,
-                self.row, grains.warm, *soil, *touching, *law, first, self.substeps, memory, fresh,
+                self.row, grains.warm, *soil, *touching, *law, first, substeps, memory, fresh,
                 list_.ref, stats,
             )  # fmt: skip
         sums = (list_.reach, list_.base, self.acc)
         if self.averaging == "mass":
             return stats, p2_mass.solve(
                 list_.slab, *lists, self.change, grains.x, grains.v, self.row, grains.warm, *soil,
-                *touching, *law, first, self.substeps, memory, self.real(self.acceleration),
+                *touching, *law, first, substeps, memory, self.real(self.acceleration),
                 self.changed, *sums, list_.ref, stats,
             )  # fmt: skip
         kernel = p2_count.solve if self.averaging == "count" else p2_serial.solve
         kernel(
             list_.slab, *lists, grains.x, grains.v, self.row, *soil, *touching, *law,
-            self.substeps, self.retest, *sums, stats,
+            substeps, self.retest, *sums, stats,
         )  # fmt: skip
-        return stats, self.substeps
+        return stats, substeps
 
     def _parameters(self, world: WorldView, h: float) -> Array:
         par = np.zeros(at.NPAR, self.real)
@@ -284,7 +294,7 @@ class P2:
                 f"{world.grains.v[row, :3].tolist()})"
             )
         report.contacts = int(stats[:, 2].sum())
-        report.wall_contacts = int(self.walls.count.sum())
+        report.wall_contacts = self.walls.contacts + self.body_walls.contacts
         report.overlap_mean = float(stats[:, 0].sum()) / max(report.contacts, 1)
         report.overlap_max = float(stats[:, 1].max())
         report.kinetic_energy = float(stats[:, 3].sum())
@@ -305,8 +315,10 @@ class P2:
                 list_.lanes, list_.ptr, list_.nbr, list_.imp, grains.x, scale,
                 mix(material, material, 0.5 * self.mean_mass).stiffness, overlap, force,
             )  # fmt: skip
-            walls = self.walls
-            wall_fields(walls.rows, walls.plane, walls.total, walls.count, grains.x, overlap, force)
+            for walls in (self.walls, self.body_walls):
+                wall_fields(
+                    walls.rows, walls.plane, walls.total, walls.count, grains.x, overlap, force
+                )
         return {"overlap": overlap, "force": force}
 
     def state(self) -> dict[str, Any]:
@@ -314,6 +326,8 @@ class P2:
         return {
             "contacts": self.contacts.state(),
             "walls": self.walls.state(),
+            "body_walls": self.body_walls.state(),
+            "rigid": self.rigid.state(),
             "mean_mass": self.mean_mass,
             "last_dt": self.last_dt,
             "only_kind": self.only_kind,
@@ -326,6 +340,9 @@ class P2:
         """Put a state back."""
         self.contacts.restore(state["contacts"])
         self.walls.restore(state["walls"])
+        if "rigid" in state:  # since version 0.2 of berm
+            self.body_walls.restore(state["body_walls"])
+            self.rigid.restore(state["rigid"])
         self.mean_mass = float(state["mean_mass"])
         self.last_dt = float(state["last_dt"])
         self.only_kind = int(state["only_kind"])

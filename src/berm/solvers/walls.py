@@ -325,7 +325,7 @@ class Walls:
 def _pose(body: BodyLike, dt: float, gone: float = 0.0) -> Array:
     """Flatten a body's pose when `gone` of the step is over, and its motion over the next dt."""
     position, rotation = np.asarray(body.position), np.asarray(body.rotation)
-    if gone > 0.0:
+    if gone > 0.0 and not getattr(body, "follows", False):
         position = position + gone * np.asarray(body.velocity)
         rotation = turned(gone * np.asarray(body.angular_velocity)) @ rotation
     pose = np.empty(kd.POSE)

@@ -17,6 +17,7 @@ from berm.core.display import Shown
 from berm.core.errors import InputError
 from berm.core.grains import Grains
 from berm.core.inputs import Inputs
+from berm.core.joints import Joint
 from berm.core.materials import Material, material
 from berm.core.motion import Motion, Steered
 from berm.core.report import StepReport
@@ -59,6 +60,7 @@ class World(Shown):
         self.grains = Grains(PRECISIONS[precision])
         self.clumps = Clumps()
         self.bodies: list[Body] = []
+        self.joints: list[Joint] = []
         self.materials: list[Material] = []
         self.emitters: list[Emitter] = []
         self.sinks: list[Sink] = []
@@ -170,12 +172,31 @@ class World(Shown):
         position: npt.ArrayLike = (0.0, 0.0, 0.0),
         rotation: npt.ArrayLike | None = None,
         motion: Motion | None = None,
+        dynamic: bool = False,
+        density: float | None = None,
+        mass: float | None = None,
+        velocity: npt.ArrayLike = (0.0, 0.0, 0.0),
+        angular_velocity: npt.ArrayLike = (0.0, 0.0, 0.0),
     ) -> Body:
-        """Add a boundary; its force and torque can be read after each step."""
+        """Add a body; its force and torque can be read after each step.
+
+        Without a motion it stays where it is; `dynamic` lets forces move it: mass (kg) and inertia
+        come from the shape and a density (kg/m^3, default the material's), or from `mass`.
+        """
         label = name or f"{type(shape).__name__.lower()}{len(self.bodies)}"
         if any(body.name == label for body in self.bodies):
             raise InputError("body name", label, "a name that no other body has")
         body = Body(shape, label, self.add_material(material), position, rotation, motion)
+        if dynamic:
+            if density is None:
+                density = self.materials[body.material].density
+            body.set_free(density, mass, velocity, angular_velocity)
+        elif (
+            density is not None or mass is not None or np.any(velocity) or np.any(angular_velocity)
+        ):
+            raise InputError(
+                f"body {label!r}: density, mass or velocity", body.kind, "only with dynamic=True"
+            )
         body.prepare(self.time, self.dt)
         self.bodies.append(body)
         return body
@@ -186,6 +207,15 @@ class World(Shown):
             if body.name == name:
                 return body
         raise InputError("unknown body", name, ", ".join(b.name for b in self.bodies) or "none")
+
+    def add_joint(self, joint: Joint) -> Joint:
+        """Join two bodies, or a body and the world, from now on; the bodies pass each other."""
+        for body in (joint.body_a, joint.body_b):
+            if body is not None and not any(body is known for known in self.bodies):
+                raise InputError(f"{joint.label}: body", body.name, "bodies of this world")
+        joint.attach()
+        self.joints.append(joint)
+        return joint
 
     def add_emitter(self, emitter: Emitter) -> Emitter:
         """Pour grains from now on."""
@@ -254,6 +284,12 @@ class World(Shown):
                 for body in self.bodies
                 if isinstance(body.motion, Steered)
             },
+            "free": {
+                body.name: body.dynamics.state()
+                for body in self.bodies
+                if body.dynamics is not None
+            },
+            "joints": [joint.place for joint in self.joints],
             "solver": self.solver.state(),
         }
 
@@ -296,6 +332,14 @@ class World(Shown):
                     f"checkpoint: body {name!r}", "steered", "a checkpoint of this scene"
                 )
             motion.restore(one)
+        for name, one in state.get("free", {}).items():
+            free = self.body(name).dynamics
+            if free is None:
+                raise InputError(f"checkpoint: body {name!r}", "dynamic", "one of this scene")
+            free.restore(one)
+            self.body(name).follow()
+        for joint, place in zip(self.joints, state.get("joints", ()), strict=True):
+            joint.place = float(place)
         for body in self.bodies:
             body.prepare(self.time, self.dt)
 

@@ -1,0 +1,348 @@
+"""Contacts between bodies: sample points of one body's surface against the other's distance.
+
+A sample is x, y, z, radius in its body's frame; those of body b are samples[first[b]:first[b+1]],
+the convex corners of them first. A pair (a, b) asks for a's samples in b's distance. A contact is a
+row of NROW numbers, and the two bodies; its normal points from b to a. memory[pair's first slot +
+sample] keeps the impulse for the next substep.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from berm.kernels.distance import distance
+from berm.kernels.heightfield import height_distance
+from berm.kernels.jit import inner, jit
+from berm.kernels.mesh_grid import mesh_distance
+from berm.kernels.rigid_motion import at_point, shift
+
+# columns of a contact: normal, arms of a and b, gap, friction, restitution, motion of the substep,
+# approach, impulses, place in memory, inverse masses along and across the normal
+GAP, MU_S, MU_K, BOUNCE, T0, VN0, LN, LT, SLOT, W_N, W_T = 9, 10, 11, 12, 13, 16, 17, 18, 21, 22, 23
+CORNER = 24
+NROW = 25
+MARGIN = 0.01  # of the sampled body's size: samples nearer than this may come into contact
+ENOUGH = 3  # corners that carry a body
+WARM = 0.8  # part of its last impulse that a contact starts from; all of it shakes tall stacks
+RECOVER = 0.2  # part of an overlap that a substep takes away
+SETTLE = 2.0  # a contact slower than so many h g does not bounce
+
+
+@inner
+def add_contact(
+    a, b, px, py, pz, r, d, nx, ny, nz, corner, law, pair, slot, x, v, omega, h, rows, who, count
+):  # fmt: skip
+    """Append a contact of the sample at p (world), at distance d, unit normal n (world)."""
+    k = count[0]
+    count[0] = k + 1
+    if k >= rows.shape[0]:  # the caller grows the arrays and starts again
+        return
+    gap = d - r
+    row = rows[k]
+    who[k, 0], who[k, 1] = a, b
+    reach = r + 0.5 * gap  # one point for both bodies, so that friction has no couple
+    cx, cy, cz = px - reach * nx, py - reach * ny, pz - reach * nz
+    row[0], row[1], row[2] = nx, ny, nz
+    row[3], row[4], row[5] = cx - x[a, 0], cy - x[a, 1], cz - x[a, 2]
+    row[6], row[7], row[8] = cx - x[b, 0], cy - x[b, 1], cz - x[b, 2]
+    row[GAP], row[MU_S], row[MU_K], row[BOUNCE] = gap, law[pair, 0], law[pair, 1], law[pair, 2]
+    ux = v[a, 0] + omega[a, 1] * row[5] - omega[a, 2] * row[4]
+    uy = v[a, 1] + omega[a, 2] * row[3] - omega[a, 0] * row[5]
+    uz = v[a, 2] + omega[a, 0] * row[4] - omega[a, 1] * row[3]
+    ux -= v[b, 0] + omega[b, 1] * row[8] - omega[b, 2] * row[7]
+    uy -= v[b, 1] + omega[b, 2] * row[6] - omega[b, 0] * row[8]
+    uz -= v[b, 2] + omega[b, 0] * row[7] - omega[b, 1] * row[6]
+    row[T0], row[T0 + 1], row[T0 + 2] = h * ux, h * uy, h * uz
+    row[VN0] = nx * ux + ny * uy + nz * uz
+    # an overlap from before goes little by little: at once, it would become speed
+    before = gap - h * row[VN0]
+    if before < 0.0:
+        row[GAP] = h * row[VN0] + RECOVER * before
+    row[SLOT], row[CORNER] = slot, 1.0 if corner else 0.0
+
+
+@inner
+def to_shape(b, rot, org, x, y, z):
+    """World point to the frame of body b's shape."""
+    ux, uy, uz = x - org[b, 0], y - org[b, 1], z - org[b, 2]
+    return (
+        rot[b, 0, 0] * ux + rot[b, 1, 0] * uy + rot[b, 2, 0] * uz,
+        rot[b, 0, 1] * ux + rot[b, 1, 1] * uy + rot[b, 2, 1] * uz,
+        rot[b, 0, 2] * ux + rot[b, 1, 2] * uy + rot[b, 2, 2] * uz,
+    )
+
+
+@inner
+def from_shape(b, rot, x, y, z):
+    """Vector of the shape's frame to the world."""
+    return (
+        rot[b, 0, 0] * x + rot[b, 0, 1] * y + rot[b, 0, 2] * z,
+        rot[b, 1, 0] * x + rot[b, 1, 1] * y + rot[b, 1, 2] * z,
+        rot[b, 2, 0] * x + rot[b, 2, 1] * y + rot[b, 2, 2] * z,
+    )
+
+
+@inner
+def near_ball(b, ball, rot, org, x, y, z, more):
+    """Whether a world point lies within `more` of the ball around body b."""
+    if ball[b, 3] < 0.0:  # it has no end
+        return True
+    cx, cy, cz = from_shape(b, rot, ball[b, 0], ball[b, 1], ball[b, 2])
+    cx, cy, cz = cx + org[b, 0] - x, cy + org[b, 1] - y, cz + org[b, 2] - z
+    far = ball[b, 3] + more
+    return cx * cx + cy * cy + cz * cz < far * far
+
+
+@inner
+def apart(a, b, ball, rot, org):
+    """Whether the balls around two bodies are apart."""
+    if ball[a, 3] < 0.0:
+        return False
+    cx, cy, cz = from_shape(a, rot, ball[a, 0], ball[a, 1], ball[a, 2])
+    more = (1.0 + MARGIN) * ball[a, 3]
+    return not near_ball(b, ball, rot, org, cx + org[a, 0], cy + org[a, 1], cz + org[a, 2], more)
+
+
+@jit
+def shape_pairs(
+    pairs, slots, law, kinds, prm, samples, first, corners, ball, rot, org, x, v, omega, h, rows,
+    who, count,
+):  # fmt: skip
+    """Contacts of all pairs (np, 2) whose second body has an analytic shape."""
+    for pair in range(pairs.shape[0]):
+        a, b = pairs[pair, 0], pairs[pair, 1]
+        if kinds[b] < 0 or apart(a, b, ball, rot, org):
+            continue
+        margin = MARGIN * ball[a, 3]
+        # against a flat or hollow shape a body touches with its corners only
+        last = corners[a] if prm[b, 0] < 0.0 or ball[b, 3] < 0.0 else first[a + 1]
+        for k in range(first[a], last):
+            s = samples[k]
+            px, py, pz = from_shape(a, rot, s[0], s[1], s[2])
+            px, py, pz = px + org[a, 0], py + org[a, 1], pz + org[a, 2]
+            if not near_ball(b, ball, rot, org, px, py, pz, margin + s[3]):
+                continue
+            ux, uy, uz = to_shape(b, rot, org, px, py, pz)
+            d, gx, gy, gz = distance(kinds[b], prm[b], ux, uy, uz)
+            if d - s[3] < margin:
+                nx, ny, nz = from_shape(b, rot, gx, gy, gz)
+                add_contact(
+                    a, b, px, py, pz, s[3], d, nx, ny, nz, k < corners[a], law, pair,
+                    slots[pair] + k - first[a], x, v, omega, h, rows, who, count,
+                )  # fmt: skip
+
+
+@jit
+def triangle_pair(
+    pair, a, b, is_mesh, tri, normals, frame, dims, starts, members, field, heights,
+    slots, law, samples, first, corners, ball, rot, org, x, v, omega, h, rows, who, count,
+):  # fmt: skip
+    """Contacts of one pair whose second body is a mesh or a height field."""
+    if apart(a, b, ball, rot, org):
+        return
+    margin = MARGIN * ball[a, 3]
+    scratch = np.empty((2, 3, 3))
+    for k in range(first[a], first[a + 1]):
+        s = samples[k]
+        px, py, pz = from_shape(a, rot, s[0], s[1], s[2])
+        px, py, pz = px + org[a, 0], py + org[a, 1], pz + org[a, 2]
+        if not near_ball(b, ball, rot, org, px, py, pz, margin + s[3]):
+            continue
+        ux, uy, uz = to_shape(b, rot, org, px, py, pz)
+        if is_mesh:
+            d, gx, gy, gz, _, _, _ = mesh_distance(
+                tri, normals, frame, dims, starts, members, field, ux, uy, uz
+            )
+        else:
+            d, gx, gy, gz = height_distance(heights, frame, ux, uy, uz, scratch)
+        if d - s[3] < margin:
+            nx, ny, nz = from_shape(b, rot, gx, gy, gz)
+            add_contact(
+                a, b, px, py, pz, s[3], d, nx, ny, nz, k < corners[a], law, pair,
+                slots[pair] + k - first[a], x, v, omega, h, rows, who, count,
+            )  # fmt: skip
+
+
+@jit
+def thin_contacts(rows, who, count, size):
+    """Where corners carry two bodies, leave out the samples between them; return the new count.
+
+    Such samples stay if they are deeper than any corner by a part of the margin. Fewer contacts
+    make the passes converge faster; the choice must not flicker, so depth alone does not decide.
+    """
+    state = np.zeros(count, np.int8)  # 1: kept, 2: left out
+    for k in range(count):
+        if state[k] != 0:
+            continue
+        a, b = who[k, 0], who[k, 1]
+        corners = 0
+        deepest = np.inf
+        for phase in range(2):
+            for m in range(k, count):
+                same = who[m, 0] == a and who[m, 1] == b
+                if not (same or (who[m, 0] == b and who[m, 1] == a)):
+                    continue
+                corner = rows[m, CORNER] != 0.0
+                if phase == 0 and corner:
+                    corners += 1
+                    deepest = min(deepest, rows[m, GAP])
+                elif phase == 1:
+                    slack = 0.1 * MARGIN * abs(size[a, 3])
+                    out = not corner and corners >= ENOUGH and rows[m, GAP] > deepest - slack
+                    state[m] = 2 if out else 1
+    kept = 0
+    for k in range(count):
+        if state[k] == 1:
+            if kept < k:
+                rows[kept] = rows[k]
+                who[kept] = who[k]
+            kept += 1
+    return kept
+
+
+@inner
+def softness(b, rx, ry, rz, nx, ny, nz, w, inv):
+    """Generalised inverse mass of body b at r along n, [Mueller20] (2)."""
+    if w[b] == 0.0:
+        return 0.0
+    tx, ty, tz = ry * nz - rz * ny, rz * nx - rx * nz, rx * ny - ry * nx
+    return (
+        w[b]
+        + tx * (inv[b, 0, 0] * tx + inv[b, 0, 1] * ty + inv[b, 0, 2] * tz)
+        + ty * (inv[b, 1, 0] * tx + inv[b, 1, 1] * ty + inv[b, 1, 2] * tz)
+        + tz * (inv[b, 2, 0] * tx + inv[b, 2, 1] * ty + inv[b, 2, 2] * tz)
+    )
+
+
+@inner
+def push_both(row, a, b, px, py, pz, w, inv, move):
+    """Equal and opposite impulse p (kg m) on both bodies of a contact."""
+    shift(
+        a, 1.0, px, py, pz, row[4] * pz - row[5] * py, row[5] * px - row[3] * pz,
+        row[3] * py - row[4] * px, w, inv, move,
+    )  # fmt: skip
+    shift(
+        b, -1.0, px, py, pz, row[7] * pz - row[8] * py, row[8] * px - row[6] * pz,
+        row[6] * py - row[7] * px, w, inv, move,
+    )  # fmt: skip
+
+
+@inner
+def relative(row, a, b, move):
+    """Displacement of a against b at the contact."""
+    ax, ay, az = at_point(a, move, row[3], row[4], row[5])
+    bx, by, bz = at_point(b, move, row[6], row[7], row[8])
+    return ax - bx, ay - by, az - bz
+
+
+@inner
+def weigh_contacts(rows, who, count, w, inv):
+    """Inverse mass of each contact along its normal, and the largest across it."""
+    for k in range(count):
+        row = rows[k]
+        nx, ny, nz = row[0], row[1], row[2]
+        if abs(nx) < 0.6:
+            size = math.sqrt(ny * ny + nz * nz)
+            tx, ty, tz = 0.0, nz / size, -ny / size
+        else:
+            size = math.sqrt(nx * nx + ny * ny)
+            tx, ty, tz = ny / size, -nx / size, 0.0
+        sx, sy, sz = ny * tz - nz * ty, nz * tx - nx * tz, nx * ty - ny * tx
+        half = math.sqrt(0.5)
+        normal, one, two, both = 0.0, 0.0, 0.0, 0.0
+        for side in range(2):
+            b, r = who[k, side], 3 + 3 * side
+            rx, ry, rz = row[r], row[r + 1], row[r + 2]
+            normal += softness(b, rx, ry, rz, nx, ny, nz, w, inv)
+            one += softness(b, rx, ry, rz, tx, ty, tz, w, inv)
+            two += softness(b, rx, ry, rz, sx, sy, sz, w, inv)
+            both += softness(
+                b, rx, ry, rz, half * (tx + sx), half * (ty + sy), half * (tz + sz), w, inv
+            )
+        mixed = both - 0.5 * (one + two)
+        row[W_N] = normal
+        row[W_T] = 0.5 * (one + two) + math.sqrt(0.25 * (one - two) ** 2 + mixed * mixed)
+
+
+@inner
+def warm_contacts(rows, who, count, memory, w, inv, move):
+    """Start from the impulses of the last substep."""
+    for k in range(count):
+        row = rows[k]
+        kept = memory[int(row[SLOT])]
+        row[LN] = WARM * kept[0]
+        px, py, pz = WARM * kept[1], WARM * kept[2], WARM * kept[3]
+        along = px * row[0] + py * row[1] + pz * row[2]
+        row[LT] = px - along * row[0]
+        row[LT + 1] = py - along * row[1]
+        row[LT + 2] = pz - along * row[2]
+        push_both(
+            row, who[k, 0], who[k, 1], row[LN] * row[0] + row[LT],
+            row[LN] * row[1] + row[LT + 1], row[LN] * row[2] + row[LT + 2], w, inv, move,
+        )  # fmt: skip
+
+
+@inner
+def keep_contacts(rows, count, memory):
+    """Note the impulses for the next substep."""
+    for k in range(memory.shape[0]):
+        for c in range(4):
+            memory[k, c] = 0.0
+    for k in range(count):
+        kept = memory[int(rows[k, SLOT])]
+        kept[0] = rows[k, LN]
+        for c in range(3):
+            kept[1 + c] = rows[k, LT + c]
+
+
+@inner
+def sweep_contacts(rows, who, count, w, inv, move, backwards):
+    """One pass: no overlap at the end of the substep, and Coulomb friction on its way."""
+    for turn in range(count):
+        k = count - 1 - turn if backwards else turn
+        row = rows[k]
+        a, b = who[k, 0], who[k, 1]
+        nx, ny, nz = row[0], row[1], row[2]
+        ux, uy, uz = relative(row, a, b, move)
+        before = row[LN]
+        row[LN] = max(before - (row[GAP] + nx * ux + ny * uy + nz * uz) / row[W_N], 0.0)
+        if row[LN] == 0.0 and before == 0.0:
+            continue
+        change = row[LN] - before
+        if change != 0.0:
+            push_both(row, a, b, change * nx, change * ny, change * nz, w, inv, move)
+            ux, uy, uz = relative(row, a, b, move)
+        tx, ty, tz = row[T0] + ux, row[T0 + 1] + uy, row[T0 + 2] + uz
+        along = tx * nx + ty * ny + tz * nz
+        tx, ty, tz = tx - along * nx, ty - along * ny, tz - along * nz
+        px, py, pz = row[LT], row[LT + 1], row[LT + 2]
+        fx, fy, fz = px - tx / row[W_T], py - ty / row[W_T], pz - tz / row[W_T]
+        most = math.sqrt(fx * fx + fy * fy + fz * fz)
+        if most > row[MU_S] * row[LN]:
+            scale = row[MU_K] * row[LN] / most
+            fx, fy, fz = scale * fx, scale * fy, scale * fz
+        row[LT], row[LT + 1], row[LT + 2] = fx, fy, fz
+        push_both(row, a, b, fx - px, fy - py, fz - pz, w, inv, move)
+
+
+@inner
+def bounce_contacts(rows, who, count, w, inv, fly, h, still):
+    """One pass over normal velocities, [Mueller20] (34): restitution, and nothing from overlap.
+
+    fly (nb, 9): velocity, angular velocity, and the sum of angular impulses. LN becomes kg m/s.
+    """
+    for k in range(count):
+        row = rows[k]
+        if row[LN] == 0.0:
+            continue
+        a, b = who[k, 0], who[k, 1]
+        nx, ny, nz = row[0], row[1], row[2]
+        ux, uy, uz = relative(row, a, b, fly)
+        wanted = -row[BOUNCE] * row[VN0] if row[VN0] < -still else 0.0
+        before = row[LN] / h
+        now = max(before - (nx * ux + ny * uy + nz * uz - wanted) / row[W_N], 0.0)
+        change = now - before
+        row[LN] = h * now
+        push_both(row, a, b, change * nx, change * ny, change * nz, w, inv, fly)

@@ -1,0 +1,111 @@
+"""Contacts and joints of a substep together, and the mobility that grains meet; float64.
+
+Position-based rigid bodies with generalised inverse masses and substeps [Mueller20]. **Deviation**:
+positions are corrected by impulses that are kept and projected (Gauss-Seidel on one linearisation
+a substep), and each impulse changes momentum and angular momentum by what it is, instead of
+velocities being read from positions: free bodies keep both to rounding.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from berm.kernels.jit import jit
+from berm.kernels.rigid_contacts import (
+    SETTLE,
+    bounce_contacts,
+    keep_contacts,
+    sweep_contacts,
+    warm_contacts,
+    weigh_contacts,
+)
+from berm.kernels.rigid_joints import sweep_joints
+
+TINY = 1e-13
+
+
+@jit
+def solve_positions(
+    rows, who, count, memory, ends, j_rows, j_push, j_error, j_size, j_free, j_low, j_high, j_mass, j_acc,
+    w, inv, iterations, move,
+):  # fmt: skip
+    """Corrections `move` (nb, 9) of the substep, from the impulses of contacts and joints."""
+    right, out, work = np.zeros(6), np.zeros(6), np.zeros((6, 7))
+    for b in range(move.shape[0]):
+        for c in range(9):
+            move[b, c] = 0.0
+    weigh_contacts(rows, who, count, w, inv)
+    warm_contacts(rows, who, count, memory, w, inv, move)
+    for it in range(iterations):
+        sweep_contacts(rows, who, count, w, inv, move, it % 2 == 1)
+        sweep_joints(
+            ends, j_rows, j_push, j_error, j_size, j_free, j_low, j_high, j_mass, j_acc, w, inv,
+            move, False, right, out, work,
+        )  # fmt: skip
+    keep_contacts(rows, count, memory)
+
+
+@jit
+def solve_velocities(
+    rows, who, count, ends, j_rows, j_error, j_size, j_free, j_low, j_high, j_mass, j_acc, v, l,
+    omega, w, inv, h, pull, iterations, fly,
+):  # fmt: skip
+    """Restitution, and velocities without what only moved bodies out of each other."""
+    right, out, work = np.zeros(6), np.zeros(6), np.zeros((6, 7))
+    for b in range(fly.shape[0]):
+        for c in range(3):
+            fly[b, c], fly[b, 3 + c], fly[b, 6 + c] = v[b, c], omega[b, c], 0.0
+    for it in range(iterations):
+        bounce_contacts(rows, who, count, w, inv, fly, h, SETTLE * pull * h)
+        sweep_joints(
+            ends, j_rows, j_rows, j_error, j_size, j_free, j_low, j_high, j_mass, j_acc, w, inv,
+            fly, True, right, out, work,
+        )  # fmt: skip
+    for b in range(fly.shape[0]):
+        if w[b] > 0.0:
+            for c in range(3):
+                v[b, c], omega[b, c] = fly[b, c], fly[b, 3 + c]
+                l[b, c] += fly[b, 6 + c]
+
+
+@jit
+def mobilities(ends, j_rows, j_size, j_free, w, inv, out):
+    """Fill out (nb, 6, 6): displacement and turn by a force and a torque of 1 in a time of 1.
+
+    Joints to what does not move are taken in exactly (one Schur complement a row), so that grains
+    meet the mass that a hinged body really has for them; other joints and contacts are not.
+    """
+    u = np.empty(6)
+    for b in range(w.shape[0]):
+        for i in range(6):
+            for k in range(6):
+                out[b, i, k] = 0.0
+        for i in range(3):
+            out[b, i, i] = w[b]
+            for k in range(3):
+                out[b, 3 + i, 3 + k] = inv[b, i, k] if w[b] > 0.0 else 0.0
+    for j in range(ends.shape[0]):
+        for side in range(2):
+            b, other = ends[j, 1 + side], ends[j, 2 - side]
+            if w[b] == 0.0 or w[other] > 0.0:
+                continue
+            for m in range(j_size[j]):
+                if m == j_free[j]:
+                    continue
+                row = j_rows[j, m]
+                size, first = 0.0, 0.0
+                for i in range(6):
+                    u[i] = 0.0
+                    for k in range(6):
+                        u[i] += out[b, i, k] * row[6 * side + k]
+                    size += row[6 * side + i] * u[i]
+                    if i < 3:
+                        first += w[b] * row[6 * side + i] ** 2
+                    else:
+                        first += row[6 * side + i] ** 2 * (
+                            inv[b, 0, 0] + inv[b, 1, 1] + inv[b, 2, 2]
+                        )
+                if size > TINY * first:
+                    for i in range(6):
+                        for k in range(6):
+                            out[b, i, k] -= u[i] * u[k] / size
