@@ -53,9 +53,9 @@ def body(name):
 
 def quality(shape, points, radius, offset):
     """Return |phi| / R by exact distances, CoV of nearest neighbours, widest gap / R."""
-    phi = signed_distance(shape, points)[0] - offset
     near = cKDTree(points).query(points, k=2)[0][:, 1]
     surface = Surface(shape, offset, radius)
+    phi = surface.exact(points)[0]
     places, _ = samples(surface, surface.exact, radius**2 / 8, np.random.default_rng(7))
     gap = cKDTree(points).query(places)[0].max()
     return np.abs(phi).max() / radius, near.std() / near.mean(), gap / radius

@@ -87,7 +87,7 @@ class Surface:
                 return cells, phi[near]
             if 8 * len(cells) > _MOST_CELLS:
                 raise InputError(
-                    "surface particles: radius", self.edge, "a larger radius for so large a surface"
+                    "voxels around the surface: edge", self.edge, "a larger radius for this body"
                 )
             cells = (2 * cells[:, None] + _CORNERS).reshape(-1, 3)
             halvings, edge = halvings - 1, 0.5 * edge

@@ -70,7 +70,7 @@ def surface_particles(
     paper's D, about D A / (pi radius^2) floaters on an area A. phi: exact distance to the offset
     surface, what is left of it.
 
-    **Deviation**: seeds are thrown no closer than DART to each other instead of at random by area,
+    **Deviation**: seeds are thrown by area but no closer than DART, not at random in triangles,
     the repulsion keeps its tangential part only ([WH94]), and the last steps use exact distances,
     since interpolated ones are rounded at edges.
     """
