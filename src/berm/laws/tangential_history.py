@@ -34,7 +34,7 @@ class History(Law):
     """
 
     stiffness: float | None = None
-    damping: float = 0.0
+    damping: float = 0.5
 
     name: ClassVar[str] = "history"
     history: ClassVar[int] = 3

@@ -1,0 +1,238 @@
+"""Rigid bodies of spheres in the discrete element method: rotation, momentum, meshes, RKF45."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from berm.core.clusters import cube, from_spheres, ring, rod, tetrahedron
+from berm.core.errors import InputError
+from berm.core.materials import Material
+from berm.core.shapes import Box, Cylinder, HeightField, Mesh, Plane
+from berm.solvers.dem import DEM
+from berm.world.clumps import turn
+from berm.world.world import World
+
+
+def stuff(friction=0.4, restitution=0.5, stiffness=1e5, **values):
+    """A material with one friction coefficient."""
+    return Material("test", friction_static=friction, friction_kinetic=friction,
+                    restitution=restitution, stiffness=stiffness, **values)  # fmt: skip
+
+
+def spin_of(world):
+    """Angular velocities (m, 3) of the bodies in the world's axes."""
+    c = world.clumps
+    return turn(c.turn, c.momentum[:, :3] / c.inertia[:, :3])
+
+
+@pytest.mark.parametrize("integrator", ["verlet", "rkf45"])
+def test_a27_free_top_keeps_momentum_and_energy(integrator):
+    """A free body turns as Euler's equations say; |L| and energy drift by less than 1e-6."""
+    shape = from_spheres([[0, 0, 0], [0.1, 0, 0], [0, 0.25, 0.02]], [0.05, 0.04, 0.06])
+    solver = DEM(normal="linear", integrator=integrator, step_size=4e-4, tolerance=1e-7)
+    world = World(gravity=(0, 0, 0), dt=0.05, solver=solver)
+    world.add_clusters(shape, [[0, 0, 0]], spin=(0.3, 3.0, 0.2), material=stuff())
+    c = world.clumps
+    moments = c.inertia[0, :3].copy()
+    w0 = c.momentum[0, :3] / moments
+    size, energy = (
+        np.linalg.norm(c.momentum[0, :3]),
+        float((c.momentum[0, :3] ** 2 / moments).sum()),
+    )
+    for _ in range(100):
+        world.step()
+        assert np.linalg.norm(c.momentum[0, :3]) == pytest.approx(size, rel=1e-6)
+        assert float((c.momentum[0, :3] ** 2 / moments).sum()) == pytest.approx(energy, rel=1e-6)
+    a, b, d = moments
+    exact = solve_ivp(
+        lambda t, w: [(b - d) / a * w[1] * w[2], (d - a) / b * w[2] * w[0],
+                      (a - b) / d * w[0] * w[1]],
+        (0, 5.0), w0, rtol=1e-11, atol=1e-13,
+    )  # fmt: skip
+    assert c.momentum[0, :3] / moments == pytest.approx(exact.y[:, -1], abs=2e-4)
+
+
+@pytest.mark.parametrize("integrator", ["verlet", "rkf45"])
+def test_momentum_of_colliding_compound_grains(integrator):
+    """Linear and angular momentum of free compound and single grains that collide."""
+    rng = np.random.default_rng(1)
+    material = stuff()
+    world = World(gravity=(0, 0, 0), dt=5e-3, seed=2,
+                  solver=DEM(normal="linear", integrator=integrator))  # fmt: skip
+    x = 0.13 * np.stack(np.meshgrid(*[np.arange(3)] * 3), -1).reshape(-1, 3)
+    v = -2.0 * (x - x.mean(axis=0))
+    world.add_clusters(tetrahedron(0.02), x[:10], "random", v[:10], material=material)
+    world.add_clusters(rod(0.02, 4), x[10:15], "random", v[10:15], (1, 2, 3), material=material)
+    world.add_grains(x[15:], rng.uniform(0.02, 0.04, 12), v[15:], material=material)
+
+    def momenta():
+        g, c = world.grains, world.clumps
+        rows = np.flatnonzero(g.owner[: g.n] < 0)
+        m = g.mass[rows, None]
+        inner = turn(c.turn, c.momentum[:, :3])
+        p = (m * g.velocity[rows]).sum(axis=0) + (c.mass[:, None] * c.velocity).sum(axis=0)
+        around = m * np.cross(g.position[rows], g.velocity[rows])
+        around = around + g.spin[rows, :3] / g.spin[rows, 3:]
+        outer = c.mass[:, None] * np.cross(c.position, c.velocity)
+        return p, around.sum(axis=0) + (outer + inner).sum(axis=0)
+
+    world.step()
+    (p, around), hits = momenta(), 0
+    for _ in range(60):
+        world.step()
+        hits += world.report.contacts
+    p2, around2 = momenta()
+    assert hits > 50
+    scale = float(world.clumps.mass.sum()) * 0.5
+    assert np.abs(p2 - p).max() < 1e-10 * scale
+    # RKF45 keeps L only to its tolerance
+    assert np.abs(around2 - around).max() < (1e-11 if integrator == "verlet" else 1e-4) * scale
+
+
+def test_compound_grain_comes_to_rest_on_three_spheres():
+    """A tetrahedron falls, lands on a face and carries its weight there."""
+    material = stuff(friction=0.5, restitution=0.3)
+    world = World(dt=1e-2, solver=DEM(normal="linear"), seed=4)
+    floor = world.add_body(Plane(), material=material)
+    world.add_clusters(tetrahedron(0.05), [[0, 0, 0.3]], "random", material=material)
+    for _ in range(300):
+        world.step()
+    weight = float(world.clumps.mass[0]) * 9.81
+    assert world.report.wall_contacts == 3
+    assert world.report.kinetic_energy < 1e-8
+    assert floor.force[2] == pytest.approx(-weight, rel=1e-4)
+
+
+def test_bodies_may_be_removed_while_running():
+    """Removing one sphere removes its body; the rest goes on, and mass is accounted for."""
+    material = stuff()
+    world = World(dt=1e-2, solver=DEM(normal="linear"), seed=4)
+    world.add_body(Plane(), material=material)
+    world.add_clusters(cube(0.02), [[0, 0, 0.1], [0.2, 0, 0.1], [0.4, 0, 0.1]], material=material)
+    world.add_grains([[0, 0.2, 0.1]], 0.02, material=material)
+    for _ in range(10):
+        world.step()
+    mass = world.clumps.mass.copy()
+    tag = world.clumps.members[world.clumps.first[1]]
+    assert world.remove_grains(tags=[tag]) == 8
+    assert world.clumps.n == 2 and world.grains.n == 17
+    assert world.mass_removed == pytest.approx(mass[1])
+    for _ in range(30):
+        world.step()
+    assert world.clumps.position[:, 0] == pytest.approx([0.0, 0.4], abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "boundary",
+    ["box", "mesh box", "cylinder", "height field"],
+)
+def test_floor_force_is_the_weight_in_any_container(boundary):
+    """Grains in a box, a mesh of the same box, a cylinder, on a height field: weight to 0.1 %."""
+    material = stuff(friction=0.3, restitution=0.2, stiffness=2e4)
+    world = World(dt=1e-2, solver=DEM(normal="linear"), seed=4)
+    size = (0.2, 0.2, 0.4)
+    if boundary == "box":
+        shapes = [(Box(size, inside=True), (0, 0, 0.2))]
+    elif boundary == "mesh box":
+        corner = np.array([[x, y, z] for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (0.0, 0.4)])
+        faces = [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1],
+                 [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3]]  # fmt: skip
+        shapes = [(Mesh(corner, np.array(faces), inside=True), (0, 0, 0))]
+    elif boundary == "cylinder":
+        shapes = [(Cylinder(0.11, 0.4, inside=True), (0, 0, 0.2))]
+    else:
+        rim = np.zeros((21, 21))
+        i, j = np.meshgrid(np.arange(21), np.arange(21))
+        rim = 0.02 * ((i - 10) ** 2 + (j - 10) ** 2) / 10.0
+        shapes = [(HeightField(rim, 0.02, (-0.2, -0.2)), (0, 0, 0))]
+    bodies = [world.add_body(s, position=p, material=material) for s, p in shapes]
+    x = 0.05 * np.stack(np.meshgrid(*[np.arange(3)] * 3), -1).reshape(-1, 3) - [0.05, 0.05, 0]
+    x[:, 2] += 0.1
+    x += np.random.default_rng(0).uniform(-2e-3, 2e-3, x.shape)
+    world.add_grains(x, 0.02, material=material)
+    for _ in range(500):
+        world.step()
+    mass = float(world.grains.mass.sum())
+    assert world.report.kinetic_energy < 1e-7
+    force = sum(body.force for body in bodies)
+    assert force == pytest.approx([0, 0, -mass * 9.81], rel=1e-3, abs=1e-3 * mass * 9.81)
+
+
+def test_rkf45_follows_verlet():
+    """Both integrators agree on a bouncing, spinning grain; RKF45's shear is of first order."""
+    ends = []
+    for integrator in ("verlet", "rkf45"):
+        material = stuff(friction=0.3, restitution=0.8)
+        world = World(dt=1e-2, solver=DEM(normal="linear", integrator=integrator, tolerance=1e-6,
+                                          steps_a_contact=400))  # fmt: skip
+        world.add_body(Plane(), material=material)
+        world.add_grains([[0, 0, 0.2]], 0.05, (0.5, 0, 0), material=material)
+        for _ in range(80):
+            world.step()
+        ends.append(np.concatenate([world.grains.position[0], world.grains.velocity[0]]))
+    assert ends[1] == pytest.approx(ends[0], abs=1e-2)
+
+
+def test_rkf45_takes_fewer_steps_in_free_flight():
+    """Where nothing touches, the adaptive step grows beyond the contact time."""
+    world = World(dt=1e-2, solver=DEM(normal="linear", integrator="rkf45"))
+    world.add_grains([[0, 0, 0], [1, 0, 0]], 0.05, material=stuff())
+    for _ in range(30):
+        world.step()
+    assert world.report.substeps < 20  # bounded by the reach of the neighbour list
+    assert world.grains.velocity[0, 2] == pytest.approx(-9.81 * 0.3)
+    assert world.grains.position[0, 2] == pytest.approx(-0.5 * 9.81 * 0.3**2)
+
+
+def test_rings_interlock_and_mass_is_that_of_a_torus():
+    """A ring's mass is that of the torus it stands for, not of its overlapping spheres."""
+    one = ring(0.01, 0.05)
+    assert one.volume == pytest.approx(2 * math.pi**2 * 0.05 * 0.01**2, rel=1e-9)
+
+
+def test_p2_world_refuses_compound_grains():
+    """Grains of P2 do not turn."""
+    with pytest.raises(InputError, match="dem"):
+        World().add_clusters(cube(0.02), [[0, 0, 0]])
+
+
+def test_start_with_overlap_is_refused_or_repaired():
+    """Deep overlaps are named; `separate` removes them with a warning."""
+    world = World(solver=DEM(normal="linear"))
+    world.add_grains([[0, 0, 0], [0, 0, 0.05], [0.01, 0, 0.1]], 0.05)
+    with pytest.raises(InputError, match=r"grains 0 and 1 at the start.*separate"):
+        world.step()
+    with pytest.warns(UserWarning, match="overlap"):
+        assert world.separate() <= 0.01
+    world.step()
+    assert np.abs(world.grains.velocity).max() < 1.0
+
+
+def test_step_too_large_for_the_stiffness_is_refused():
+    """The error names the contact time and the largest step."""
+    world = World(solver=DEM(normal="linear", step_size=1e-3))
+    world.add_grains([[0, 0, 0]], 0.01, material=stuff(stiffness=1e6))
+    with pytest.raises(InputError, match=r"step_size.*contact time"):
+        world.step()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"normal": "hooke"}, "unknown normal law"),
+        ({"normal": {"law": "hertz", "beta": 2}}, "unknown option"),
+        ({"tangential": {"law": "capped", "k_t": -1.0}}, "k_t"),
+        ({"rolling": "spinning"}, "unknown rolling law"),
+        ({"integrator": "euler"}, "integrator"),
+        ({"steps_a_contact": 2}, "steps_a_contact"),
+        ({"skin": math.nan}, "skin"),
+    ],
+)
+def test_bad_options_are_named(options, told):
+    """Unknown laws, options and values say what is allowed."""
+    with pytest.raises(InputError, match=told):
+        DEM(**options)
