@@ -64,7 +64,7 @@ def test_momentum_of_colliding_compound_grains(integrator):
     world = World(gravity=(0, 0, 0), dt=5e-3, seed=2,
                   solver=DEM(normal="linear", integrator=integrator))  # fmt: skip
     x = 0.13 * np.stack(np.meshgrid(*[np.arange(3)] * 3), -1).reshape(-1, 3)
-    v = -2.0 * (x - x.mean(axis=0))
+    v = -5.0 * (x - x.mean(axis=0))
     world.add_clusters(tetrahedron(0.02), x[:10], "random", v[:10], material=material)
     world.add_clusters(rod(0.02, 4), x[10:15], "random", v[10:15], (1, 2, 3), material=material)
     world.add_grains(x[15:], rng.uniform(0.02, 0.04, 12), v[15:], material=material)
@@ -82,11 +82,11 @@ def test_momentum_of_colliding_compound_grains(integrator):
 
     world.step()
     (p, around), hits = momenta(), 0
-    for _ in range(60):
+    for _ in range(25):
         world.step()
         hits += world.report.contacts
     p2, around2 = momenta()
-    assert hits > 50
+    assert hits > 20
     scale = float(world.clumps.mass.sum()) * 0.5
     assert np.abs(p2 - p).max() < 1e-10 * scale
     # RKF45 keeps L only to its tolerance
@@ -157,7 +157,7 @@ def test_floor_force_is_the_weight_in_any_container(boundary):
     for _ in range(500):
         world.step()
     mass = float(world.grains.mass.sum())
-    assert world.report.kinetic_energy < 1e-7
+    assert np.abs(world.grains.velocity).max() < 1e-4  # nothing stops a spin about the normal
     force = sum(body.force for body in bodies)
     assert force == pytest.approx([0, 0, -mass * 9.81], rel=1e-3, abs=1e-3 * mass * 9.81)
 
