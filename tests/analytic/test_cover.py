@@ -168,6 +168,7 @@ def test_packed_spheres_lie_inside_and_fill(name):
     grain = pack_spheres(mesh, radius=0.1)
     centres = grain.origin + grain.offsets @ grain.axes.T
     assert (signed_distance(mesh, centres)[0] + grain.radii).max() < 1e-9
+    assert grain.radii.min() >= 0.1
     assert grain.volume == pytest.approx(of_shape(mesh).volume)
     rng = np.random.default_rng(0)
     low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
@@ -180,6 +181,7 @@ def test_packed_spheres_lie_inside_and_fill(name):
 
 def test_packing_by_count():
     assert len(pack_spheres(body("box"), count=12)) == 12
+    assert len(pack_spheres(Box((1.0, 1.0, 0.02)), count=20)) == 20  # thinner than a voxel at first
     one = pack_spheres(Box((1.0, 1.0, 1.0)), count=1)
     assert one.radii[0] == pytest.approx(0.5, rel=1e-2)
 

@@ -23,6 +23,7 @@ _CORNERS = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
 _AROUND = np.array([[i, j, k] for i in (-1, 0, 1) for j in (-1, 0, 1) for k in (-1, 0, 1)])
 _COARSE = 8  # the search for cells starts with about this many along the longest side
 _LAYER = 0.5  # of a voxel's edge: half the thickness of the layer that is cut into cells
+_CLOSE = 1e-6  # of an edge: a point this near is on the surface
 _MOST_CELLS = 3_000_000
 _STRAY = 0.5  # of a cell: samples thrown farther from the surface are left out
 
@@ -103,12 +104,20 @@ class Surface:
         centres: Array = self.low + self.edge * (np.concatenate(parts) + 0.5)
         return centres
 
-    def project(self, points: Array, times: int) -> Array:
-        """Return points moved onto the surface along the normal, by exact distances."""
+    def project(self, points: Array, times: int) -> tuple[Array, Array]:
+        """Return points (n, 3) moved onto the surface by exact distances, and what is left (n,).
+
+        Inside an acute edge a point goes to and fro between two faces, ever closer.
+        """
+        points = points.copy()
+        phi, normal = self.exact(points)
         for _ in range(times):
-            phi, normal = self.exact(points)
-            points = points - phi[:, None] * normal
-        return points
+            off = np.flatnonzero(np.abs(phi) > _CLOSE * self.edge)
+            if len(off) == 0:
+                break
+            points[off] -= phi[off, None] * normal[off]
+            phi[off], normal[off] = self.exact(points[off])
+        return points, phi
 
 
 class Band:

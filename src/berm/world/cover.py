@@ -38,6 +38,8 @@ CROWDED = 0.68  # of two closer than this one goes
 GAP = 0.82  # a point farther than this from all floaters gets one
 CALM = 0.002  # mean step at which floaters have come to rest
 ROUNDS, STEPS, LAST_STEPS = 8, 30, 60
+PROJECTIONS = 40  # at most
+TOO_DEEP = "one that leaves something of the body: go less deep"
 BARE, BARE_TRIES = 0.01, 2000  # share of the surface, points tried
 EXACT_STEPS = 6  # last of all, on exact distances
 
@@ -79,7 +81,7 @@ def surface_particles(
     density = _check("surface particles: density", density)
     if isinstance(shape, Mesh) and shape.two_sided:
         raise InputError(
-            f"surface particles: mesh {shape.name!r}", "an open sheet", "a closed mesh"
+            f"surface particles: mesh {shape.name!r}", "a sheet", "a closed, one-sided mesh"
         )
     rng = np.random.default_rng(seed)
     far = spacing(radius, density)
@@ -88,11 +90,7 @@ def surface_particles(
     field: Field = band if band.misfit() < MISFIT else surface.exact
     places, _ = samples(surface, field, np.pi * radius**2 / density / SAMPLES, rng)
     if len(places) == 0:
-        raise InputError(
-            "surface particles: offset",
-            offset,
-            "one that leaves something of the body: go less deep",
-        )
+        raise InputError("surface particles: offset", offset, TOO_DEEP)
     tree = cKDTree(places)
     points = places[_darts(tree, rng.permutation(len(places)), DART * far)]
     for turn in range(ROUNDS):
@@ -103,10 +101,11 @@ def surface_particles(
             break
         points = thinner if turn == ROUNDS - 1 else np.concatenate([thinner, places[new]])
     points = _float(points, field, far, LAST_STEPS)
-    points = _float(surface.project(points, 1), surface.exact, far, EXACT_STEPS)
-    points = surface.project(points, 3)
-    phi = surface.exact(points)[0]
+    points, _ = surface.project(points, 1)
+    points, phi = surface.project(_float(points, surface.exact, far, EXACT_STEPS), PROJECTIONS)
     held = np.abs(phi) < OFF * radius  # where the body ends in a ridge, one may hang in the air
+    if not held.any():
+        raise InputError("surface particles: offset", offset, TOO_DEEP)
     return points[held], phi[held]
 
 

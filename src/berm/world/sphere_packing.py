@@ -17,6 +17,7 @@ from berm.world.band import Surface, samples
 Array = NDArray[np.float64]
 
 NODES = 15_000  # of the grid that fills the body, where only a count is given
+HALVINGS = 2  # of that grid, where it does not hold as many spheres
 SKIN = 0.25  # squared edges of surface for each point on it
 FINENESS = 0.5  # edge of the grid, of the smallest radius
 CLIMBS = 8  # steps of a sphere to where more fits
@@ -40,8 +41,12 @@ def pack_spheres(
         raise InputError("pack_spheres: count", count, "a whole number from 1 up")
     own = of_shape(shape)
     edge = np.cbrt(own.volume / NODES) if radius is None else FINENESS * radius
-    centres, radii = _fill(shape, edge, radius or 0.0, count)
-    if len(radii) == 0:
+    for _ in range(1 if radius is not None else 1 + HALVINGS):
+        centres, radii = _fill(shape, edge, radius or 0.0, count)
+        if count is None or len(radii) >= count:
+            break
+        edge *= 0.5  # thin bodies need finer voxels
+    if radius is not None and len(radii) == 0:
         raise InputError("pack_spheres: radius", radius, "one that fits into the body")
     if radius is None and count is not None and len(radii) < count:
         raise InputError("pack_spheres: count", count, f"at most {len(radii)} for this body")
@@ -73,7 +78,7 @@ def _fill(shape: Shape, edge: float, smallest: float, count: int | None) -> tupl
             free &= np.einsum("ij,ij->i", gap, gap) > depth[i] ** 2
     centres = _climb(tree, places[taken], depth[taken], edge)
     radii = -surface.exact(centres)[0]
-    kept = radii > 0.0
+    kept = (radii >= smallest) & (radii > 0.0)
     order = np.argsort(-radii[kept], kind="stable")
     return centres[kept][order], radii[kept][order]
 
