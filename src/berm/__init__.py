@@ -11,6 +11,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "World": "berm.world.world",
     "P2": "berm.solvers.p2",
+    "VTS": "berm.solvers.vts",
+    "SP": "berm.solvers.sp",
     "Emitter": "berm.world.emitters",
     "Sink": "berm.world.emitters",
     "Material": "berm.core.materials",

@@ -23,6 +23,7 @@ from berm.core.motion import Motion, Steered
 from berm.core.report import StepReport
 from berm.solvers import dem as _dem  # noqa: F401  (registers itself)
 from berm.solvers import p2 as _p2  # noqa: F401  (registers itself)
+from berm.solvers import sp as _sp  # noqa: F401
 from berm.solvers.base import SOLVERS, Solver
 from berm.world.clumps import add_clusters, remove_with_clumps
 from berm.world.emitters import Emitter, Sink

@@ -1,0 +1,190 @@
+"""Contacts of a step as rows of constraints: from the list of pairs and from the walls' planes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from berm.kernels.jit import inline, inner, pjit, prange
+
+# numbers of `law` for the whole step
+DT, GAMMA, TOLERANCE, SLIP, BOUNCE_FROM, WARM, BENT = range(7)
+NLAW = 7
+FAR = 1e-20  # m^2: closer centres have no direction
+
+
+@inline
+def _bias(gap, speed, e, law):
+    """Row entries [3] and [7]: delta of (28), or the gap where it follows the iterations.
+
+    An approach faster than law[BOUNCE_FROM] that the constraint would slow down is answered by e
+    times it (Newton's law of impact).
+    """
+    none = gap - gap
+    bounce = none
+    if speed < -law[BOUNCE_FROM] and law[GAMMA] * gap + law[DT] * speed < 0.0:
+        bounce = e * speed
+    if law[BENT] != 0.0:
+        return gap, bounce
+    delta = law[GAMMA] * gap / law[DT]
+    if bounce < 0.0:
+        delta = min(delta, bounce)
+    return delta, bounce
+
+
+@inner
+def _pairs_slab(
+    s, slab, part, lanes, ptr, nbr, kept, x, v, mat, nmat, mu_s, mu_k, rest, law, ends, slot_of,
+    row, imp, stats,
+):  # fmt: skip
+    """Fill the constraints of a slab from its first place on; return the place after the last."""
+    c = 8 * ptr[part[s]]
+    h = law[DT]
+    for q in range(part[s], part[s + 1]):
+        for slot in range(ptr[q], ptr[q + 1]):
+            for m in range(8):
+                i = lanes[8 * q + m]
+                j = nbr[8 * slot + m]
+                if i == j:
+                    continue
+                size = x[i, 3] + x[j, 3]
+                dx, dy, dz = x[i, 0] - x[j, 0], x[i, 1] - x[j, 1], x[i, 2] - x[j, 2]
+                ux, uy, uz = v[i, 0] - v[j, 0], v[i, 1] - v[j, 1], v[i, 2] - v[j, 2]
+                far2 = dx * dx + dy * dy + dz * dz
+                along = h * (dx * ux + dy * uy + dz * uz)
+                way2 = h * h * (ux * ux + uy * uy + uz * uz)
+                t = far2 - far2
+                if along < 0.0:
+                    t = min(-along / way2, t + np.float32(1.0))
+                near2 = far2 + t * (along + along + t * way2)
+                limit = size * law[TOLERANCE]
+                at = 24 * slot + m
+                if near2 > limit * limit:
+                    kept[at] = 0.0
+                    kept[at + 8] = 0.0
+                    kept[at + 16] = 0.0
+                    continue
+                far = math.sqrt(far2)
+                if far2 > np.float32(FAR):
+                    dx /= far
+                    dy /= far
+                    dz /= far
+                else:  # coincident centres: part them upwards
+                    dx = far2 - far2
+                    dy = dx
+                    dz = dx + np.float32(1.0)
+                gap = far - size
+                speed = dx * ux + dy * uy + dz * uz
+                pair = mat[i] * nmat + mat[j]
+                r = row[c]
+                r[0], r[1], r[2] = dx, dy, dz
+                r[3], r[7] = _bias(gap, speed, rest[pair], law)
+                r[4] = size
+                slip2 = ux * ux + uy * uy + uz * uz - speed * speed
+                r[6] = mu_k[pair] if slip2 > law[SLIP] * law[SLIP] else mu_s[pair]
+                r[8], r[9], r[10] = gap - gap, gap - gap, gap - gap
+                r[11] = gap - gap + np.float32(1.0)
+                ends[c, 0] = i
+                ends[c, 1] = j
+                slot_of[c] = at
+                for e in range(3):
+                    imp[c, e] = law[WARM] * kept[at + 8 * e]
+                if gap < 0.0:
+                    stats[s, 0] -= gap
+                    stats[s, 1] = max(stats[s, 1], -gap)
+                    stats[s, 2] += 1.0
+                c += 1
+    return c
+
+
+@pjit
+def pairs(
+    slab, part, lanes, ptr, nbr, kept, x, v, mat, nmat, mu_s, mu_k, rest, law, ends, slot_of, row,
+    imp, last, stats,
+):  # fmt: skip
+    """Constraints of all pairs that touch or may touch within the step, by slab.
+
+    Slab s fills places from 8 ptr[part[s]] to last[s]; kept: impulses of the list, N s.
+    """
+    for number in prange(slab.shape[0] - 1):
+        s = np.int64(number)  # one type, one compile
+        last[s] = _pairs_slab(
+            s, slab, part, lanes, ptr, nbr, kept, x, v, mat, nmat, mu_s, mu_k, rest, law, ends,
+            slot_of, row, imp, stats,
+        )  # fmt: skip
+
+
+@inner
+def _walls_slab(
+    s, base, shift, w_count, w_rows, w_body, w_plane, w_imp, x, v, mat, nmat, body_mat, mu_s, mu_k,
+    rest, law, ends, slot_of, row, imp, stats,
+):  # fmt: skip
+    cap = w_rows.shape[1]
+    c = base + s * cap
+    h = law[DT]
+    for k in range(w_count[s]):
+        i = w_rows[s, k] + shift
+        p = w_plane[s, k]
+        gap = p[0] * x[i, 0] + p[1] * x[i, 1] + p[2] * x[i, 2] - p[3] - x[i, 3]
+        sx, sy, sz = p[4] / h, p[5] / h, p[6] / h
+        ux, uy, uz = v[i, 0] - sx, v[i, 1] - sy, v[i, 2] - sz
+        speed = p[0] * ux + p[1] * uy + p[2] * uz
+        limit = x[i, 3] * (law[TOLERANCE] - np.float32(1.0))
+        if gap + h * speed > limit and gap > limit:
+            for e in range(3):
+                w_imp[s, k, e] = 0.0
+            continue
+        pair = mat[i] * nmat + body_mat[w_body[s, k]]
+        r = row[c]
+        r[0], r[1], r[2] = p[0], p[1], p[2]
+        r[3], r[7] = _bias(gap, speed, rest[pair], law)
+        r[4] = x[i, 3]
+        slip2 = ux * ux + uy * uy + uz * uz - speed * speed
+        r[6] = mu_k[pair] if slip2 > law[SLIP] * law[SLIP] else mu_s[pair]
+        r[8], r[9], r[10] = sx, sy, sz
+        r[11] = gap - gap + np.float32(1.0)
+        ends[c, 0] = i
+        ends[c, 1] = -1
+        slot_of[c] = k
+        for e in range(3):
+            imp[c, e] = law[WARM] * w_imp[s, k, e]
+        stats[s, 1] = max(stats[s, 1], -gap)
+        c += 1
+    return c
+
+
+@pjit
+def walls(
+    base, shift, w_count, w_rows, w_body, w_plane, w_imp, x, v, mat, nmat, body_mat, mu_s, mu_k,
+    rest, law, ends, slot_of, row, imp, last, stats,
+):  # fmt: skip
+    """Constraints with bodies; slab s fills places from base + s cap to last[s].
+
+    shift: added to the walls' rows, for particles that stand behind the grains.
+    """
+    for number in prange(w_count.shape[0]):
+        s = np.int64(number)
+        last[s] = _walls_slab(
+            s, base, shift, w_count, w_rows, w_body, w_plane, w_imp, x, v, mat, nmat, body_mat,
+            mu_s, mu_k, rest, law, ends, slot_of, row, imp, stats,
+        )  # fmt: skip
+
+
+@pjit
+def keep_pairs(part, ptr, slot_of, imp, last, kept):
+    """Write the pairs' impulses back to the list."""
+    for s in prange(last.shape[0]):
+        for c in range(8 * ptr[part[s]], last[s]):
+            for e in range(3):
+                kept[slot_of[c] + 8 * e] = imp[c, e]
+
+
+@pjit
+def keep_walls(base, cap, slot_of, imp, last, share, w_imp, w_total):
+    """Write the impulses of bodies' contacts back, and add their mean force, share times P."""
+    for s in prange(last.shape[0]):
+        for c in range(base + s * cap, last[s]):
+            for e in range(3):
+                w_imp[s, slot_of[c], e] = imp[c, e]
+                w_total[s, slot_of[c], e] += share * imp[c, e]

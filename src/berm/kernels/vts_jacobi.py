@@ -1,0 +1,183 @@
+"""Projected Jacobi and its improved form, [Francu14] (26)-(27), (36)-(38), and their linear parts.
+
+Two passes an iteration (Sec. 7): over all constraints for their impulses, then over all particles,
+each of which gathers the impulses of its own constraints in a fixed order. So there are no races,
+and every bit is the same on any number of threads.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from berm.kernels.jit import inner, jit, pjit, prange
+from berm.kernels.vts_law import BETA, FACE, FIXED, FORM, LINK, MODE, MOVING, PAIR, WALL, answer
+from berm.kernels.vts_sweep import face_speed, form_rate
+
+GATHER = 512  # particles that one turn of the second pass gathers for
+
+
+@jit
+def adjacency(kind, first, last, ends, quad, qbase, n, start, item):
+    """Constraints of each particle: item[start[p] : start[p + 1]] = 4 c + place in c."""
+    for p in range(n + 1):
+        start[p] = 0
+    for b in range(kind.shape[0]):
+        for c in range(first[b], last[b]):
+            if kind[b] == WALL:
+                start[ends[c, 0] + 1] += 1
+            elif kind[b] == PAIR or kind[b] == LINK:
+                start[ends[c, 0] + 1] += 1
+                start[ends[c, 1] + 1] += 1
+            else:
+                for m in range(4):
+                    if quad[c - qbase, m] >= 0:
+                        start[quad[c - qbase, m] + 1] += 1
+    for p in range(n):
+        start[p + 1] += start[p]
+    for b in range(kind.shape[0]):
+        for c in range(first[b], last[b]):
+            if kind[b] == WALL:
+                item[start[ends[c, 0]]] = 4 * c
+                start[ends[c, 0]] += 1
+            elif kind[b] == PAIR or kind[b] == LINK:
+                for m in range(2):
+                    item[start[ends[c, m]]] = 4 * c + m
+                    start[ends[c, m]] += 1
+            else:
+                for m in range(4):
+                    p = quad[c - qbase, m]
+                    if p >= 0:
+                        item[start[p]] = 4 * c + m
+                        start[p] += 1
+    for p in range(n, 0, -1):
+        start[p] = start[p - 1]
+    start[0] = 0
+
+
+@jit
+def set_alpha(kind, first, last, ends, quad, coef, grad, qbase, v, start, omega, safe, row):
+    """Steps alpha_i = omega / d_i (32), no larger than safe / sum n_b w_b J_b^2 where safe > 0.
+
+    With n_b constraints at body b that sum bounds A from above: A <= diag(sum n_b w_b J_b^2), so
+    Jacobi with safe < 2 never grows. It is what each constraint sees of masses split evenly among
+    the constraints of a body; with omega infinite it is the printed division by n_b, but equal
+    and opposite for the two bodies.
+    """
+    for b in range(kind.shape[0]):
+        for c in range(first[b], last[b]):
+            d = 0.0
+            split = 0.0
+            for m in range(1 if kind[b] == WALL else 2 if kind[b] < FACE else 4):
+                p = ends[c, m] if kind[b] < FACE else quad[c - qbase, m]
+                if p < 0:
+                    continue
+                size = 1.0
+                if kind[b] == FACE:
+                    size = coef[c - qbase, m] ** 2
+                elif kind[b] == FORM:
+                    size = 0.0
+                    for e in range(3):
+                        size += grad[c - qbase, m, e] ** 2
+                d += size * v[p, 3]
+                if safe > 0.0:
+                    split += (start[p + 1] - start[p]) * size * v[p, 3]
+            alpha = omega / d if d > 0.0 else 0.0
+            if safe > 0.0 and split > 0.0:
+                alpha = min(alpha, safe / split)
+            row[c, 5] = alpha
+
+
+@inner
+def _respond(b, kind, first, last, ends, quad, coef, grad, qbase, row, imp, change, v, par,
+             friction):  # fmt: skip
+    what = kind[b]
+    for c in range(first[b], last[b]):
+        r = row[c]
+        if what == FORM:
+            before = imp[c, 0]
+            rate = form_rate(c, c - qbase, quad, grad, row, v, par)
+            after = before - r[5] * r[11] * rate + par[BETA] * change[c, 0]
+            after = min(max(after, r[8]), r[9])
+            change[c, 0] = after - before
+            imp[c, 0] = after
+            continue
+        i = ends[c, 0]
+        if what == WALL:
+            ux = v[i, 0] - r[8]
+            uy = v[i, 1] - r[9]
+            uz = v[i, 2] - r[10]
+        elif what == FACE:
+            ux, uy, uz = face_speed(c - qbase, quad, coef, v)
+        else:
+            j = ends[c, 1]
+            ux = v[i, 0] - v[j, 0]
+            uy = v[i, 1] - v[j, 1]
+            uz = v[i, 2] - v[j, 2]
+        px, py, pz = imp[c, 0], imp[c, 1], imp[c, 2]
+        fx, fy, fz = answer(
+            what, r, ux, uy, uz, px, py, pz, change[c, 0], change[c, 1], change[c, 2], r[5], par,
+            friction,
+        )  # fmt: skip
+        imp[c, 0], imp[c, 1], imp[c, 2] = fx, fy, fz
+        change[c, 0], change[c, 1], change[c, 2] = fx - px, fy - py, fz - pz
+
+
+@inner
+def gather(s, n, start, item, quad, coef, grad, qbase, faces, change, out):
+    """Add W J^T of what constraints hold in `change` to rows of `out` (27)."""
+    for p in range(s * GATHER, min((s + 1) * GATHER, n)):
+        sx = change[0, 0] - change[0, 0]
+        sy = sx
+        sz = sx
+        for a in range(start[p], start[p + 1]):
+            c = item[a] >> 2
+            m = item[a] & 3
+            if c < qbase:
+                if m == 0:
+                    sx += change[c, 0]
+                    sy += change[c, 1]
+                    sz += change[c, 2]
+                else:
+                    sx -= change[c, 0]
+                    sy -= change[c, 1]
+                    sz -= change[c, 2]
+            elif c < qbase + faces:
+                k = coef[c - qbase, m]
+                sx += k * change[c, 0]
+                sy += k * change[c, 1]
+                sz += k * change[c, 2]
+            else:
+                g = grad[c - qbase, m]
+                sx += g[0] * change[c, 0]
+                sy += g[1] * change[c, 0]
+                sz += g[2] * change[c, 0]
+        w = out[p, 3]
+        out[p, 0] += w * sx
+        out[p, 1] += w * sy
+        out[p, 2] += w * sz
+
+
+@pjit
+def apply(n, start, item, quad, coef, grad, qbase, faces, change, out):
+    """out += W J^T change for all particles; out[:, 3] holds inverse masses."""
+    for s in prange((n + GATHER - 1) // GATHER):
+        gather(np.int64(s), n, start, item, quad, coef, grad, qbase, faces, change, out)
+
+
+@pjit
+def iterate(
+    begin, end, most, delay, a, b, kind, first, last, ends, quad, coef, grad, qbase, faces, row,
+    imp, change, v, n, start, item, par, friction,
+):  # fmt: skip
+    """Iterations `begin` to `end` of `most`; beta = min(a (l / most)^b, 1) (36), a = 0: plain."""
+    for it in range(begin, end):
+        par[BETA] = min(a * (it / most) ** b, 1.0) if a > 0.0 else 0.0
+        if par[MODE] == FIXED and it >= delay:
+            par[MODE] = MOVING
+        for k in prange(kind.shape[0]):
+            _respond(
+                np.int64(k), kind, first, last, ends, quad, coef, grad, qbase, row, imp, change, v,
+                par, friction,
+            )  # fmt: skip
+        for s in prange((n + GATHER - 1) // GATHER):
+            gather(np.int64(s), n, start, item, quad, coef, grad, qbase, faces, change, v)

@@ -1,0 +1,257 @@
+"""VTS: velocity time stepping with exchangeable iterations, [Francu14] Sec. 3."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from berm.core.errors import InputError, SimulationError
+from berm.core.report import StepReport
+from berm.kernels import vts_krylov
+from berm.kernels import vts_law as at
+from berm.kernels.grain_fields import pair_fields, wall_fields
+from berm.kernels.jit import use_threads_for
+from berm.solvers.base import SOLVERS, Stages, WorldView
+from berm.solvers.iterations import ITERATIONS, Iteration, Tuning
+from berm.solvers.velocity_contacts import GrainContacts, Pairing
+from berm.solvers.velocity_rows import Rows
+
+Array = npt.NDArray[Any]
+
+FRICTION = {"none": at.NONE, "box": at.BOX, "cone": at.CONE, "relaxed": at.RELAXED, "post": at.NONE}
+
+
+@SOLVERS.register("vts")
+@dataclass
+class VTS:
+    """Velocity time stepping: the MLCP (6)-(9) with accumulated, projected impulses.
+
+    iteration: "gs" (Gauss-Seidel (29), default), "jacobi" (26), "split" (Jacobi with masses split
+    among contacts), "ij" (improved Jacobi (38)), "mr" (minimum residual (30)), "cr" (conjugate
+    residuals (33)). iterations, substeps: passes a substep, substeps a step.
+    gamma: part of a penetration that one substep takes away, (9).
+    omega: relaxation, (26), (29), (32); None: 1.5 for gs, 0.5 for the Jacobi kinds. safe: Jacobi
+    kinds never step further than safe / sum(n_b w_b), see `kernels.vts_jacobi`; 0: as printed.
+    a, b: growth of beta, (36). exact: alpha of mr and cr by their formulas instead of alpha_0.
+    friction: "cone" (12), "box" (15), "relaxed" (39), "post" (after the solver, Sec. 5), "none".
+    restitution: for all contacts; None: that of the materials.
+    warm: part of the last impulses that a substep starts from; None: 1 for gs, else 0.9.
+    record: keep the residual of every iteration of a step in `history`.
+    skin: margin of the list of pairs; tolerance: gap up to which a contact takes part, both in
+    radii. sleep: only 0; scenes hand it to every solver.
+    """
+
+    iteration: str = "gs"
+    iterations: int = 15
+    substeps: int = 1
+    gamma: float = 0.5
+    omega: float | None = None
+    safe: float = 1.9
+    a: float = 1.0
+    b: float = 0.6
+    exact: bool = False
+    friction: str = "cone"
+    restitution: float | None = None
+    warm: float | None = None
+    record: bool = False
+    skin: float = 0.1
+    tolerance: float = 0.05
+    sleep: float = 0.0
+
+    name = "vts"
+
+    def __post_init__(self) -> None:
+        ITERATIONS.get(self.iteration)
+        if self.friction not in FRICTION:
+            raise InputError(f"solver {self.name}: friction", self.friction, ", ".join(FRICTION))
+        for field, low, high in (
+            ("iterations", 1, 100_000), ("substeps", 1, 100_000), ("gamma", 0.0, 1.0),
+            ("omega", 1e-6, 2.0), ("safe", 0.0, 4.0), ("a", 0.0, 100.0), ("b", 0.0, 10.0),
+            ("restitution", 0.0, 1.0), ("warm", 0.0, 1.0), ("skin", 0.0, 2.0),
+            ("tolerance", 0.0, 1.0), ("sleep", 0.0, 0.0), *self._more_limits(),
+        ):  # fmt: skip
+            value = getattr(self, field)
+            if value is not None and not (math.isfinite(value) and low <= value <= high):
+                raise InputError(f"solver {self.name}: {field}", value, f"{low} to {high}")
+        self._ready_for: int | None = None
+        self.history: list[dict[str, float]] = []
+
+    def _more_limits(self) -> tuple[tuple[str, float, float], ...]:
+        return ()
+
+    def options(self) -> dict[str, Any]:
+        """Return the options by name."""
+        return dataclasses.asdict(self)
+
+    def prepare(self, world: WorldView) -> None:
+        """Make the solver's own arrays for this world."""
+        if self._ready_for == id(world):
+            return
+        if self._ready_for is not None:
+            what = f"solver {self.name}"
+            raise InputError(what, "in use", "a solver object belongs to one world only")
+        self._ready_for = id(world)
+        self.contacts = GrainContacts(world.grains.dtype, self.skin, self.tolerance)
+        self.rows = Rows(world.grains.dtype)
+        self.last_h = 0.0
+        self.used: Iteration | None = None  # of the last solve
+
+    # ---- the step -------------------------------------------------------------------------
+
+    def step(self, world: WorldView, dt: float) -> StepReport:
+        """Advance by dt, substep by substep; bodies feel the mean of their contacts' forces."""
+        clock, h = Stages(), dt / self.substeps
+        use_threads_for(world.grains.n)
+        report = StepReport(
+            iterations=self.iterations, substeps=self.substeps, grains=world.grains.n
+        )
+        self.history = []
+        for body in world.bodies:
+            body.force, body.torque = np.zeros(3), np.zeros(3)
+        if world.grains.n == 0:
+            return report
+        for k in range(self.substeps):
+            self._substep(world, h, k * h, clock, report)
+        self._fill_report(world, report, h)
+        report.timings = clock.seconds
+        return report
+
+    def _substep(
+        self, world: WorldView, h: float, gone: float, clock: Stages, report: StepReport
+    ) -> None:
+        """One step of (6)-(9): free velocities, contacts, multipliers, positions."""
+        grains = world.grains
+        with clock.stage("search"):
+            fresh = self.contacts.search(grains, h)
+            report.rebuilt += fresh
+        x, v = grains.x[: grains.n], grains.v[: grains.n]
+        v[:, :3] += (h * np.asarray(world.gravity)).astype(v.dtype)  # (21)
+        with clock.stage("walls"):
+            self.contacts.find_walls(world, h, gone, fresh)
+        with clock.stage("assemble"):
+            self._assemble(world, x, v, h)
+        with clock.stage("solve"):
+            self._solve(x, v, h)
+        x[:, :3] += v[:, :3] * v.dtype.type(h)  # (7)
+        with clock.stage("forces"):
+            self.contacts.keep(self.rows, 1.0 / (h * self.substeps))
+            self.contacts.walls.add_forces(world.bodies, grains.x)
+
+    bent = False  # whether position errors follow the iterations
+
+    def _assemble(self, world: WorldView, x: Array, v: Array, h: float) -> None:
+        """Write all constraints of the step, with the impulses that they start from."""
+        pairing = Pairing.of(world.materials, self.restitution, v.dtype)
+        law = self.contacts.law(world, h, self.gamma, self._warm(), self.bent)
+        self.rows.reserve(self.contacts.room(), 0)
+        units = self.contacts.fill(world, self.rows, x, v, law, pairing)
+        self.rows.arrange(units, len(v))
+
+    def _solve(self, x: Array, v: Array, h: float) -> None:
+        """Iterate on the multipliers; v follows them, (27)."""
+        rows, par, friction = self.rows, self._parameters(v, h), FRICTION[self.friction]
+        if self.friction == "post":
+            _strip_friction(rows)
+        self._warm_start(v)
+        tuning = Tuning(
+            self.iterations, self._omega(), self.safe, self.a, self.b, self._delay(), self.exact
+        )
+        self.used = ITERATIONS.get(self.iteration)(rows, v, par, friction, tuning)
+        if self.record:
+            self._note()
+            for it in range(self.iterations):
+                self.used.run(it, it + 1)
+                self._note()
+        else:
+            self.used.run(0, self.iterations)
+        if self.friction == "post":
+            self._rub(v, par)
+        self.last_h = h
+
+    def _parameters(self, v: Array, h: float) -> Array:
+        par = np.zeros(at.NPAR, v.dtype)
+        par[at.H], par[at.INV_H], par[at.K_V], par[at.K_C] = h, 1.0 / h, 1.0, self.gamma
+        par[at.MODE] = at.LINEAR
+        return par
+
+    def _delay(self) -> int:
+        return 0
+
+    def _warm(self) -> float:
+        default = 1.0 if self.iteration == "gs" else 0.9
+        return default if self.warm is None else self.warm
+
+    def _omega(self) -> float | None:
+        return 1.5 if self.omega is None and self.iteration == "gs" else self.omega
+
+    def _warm_start(self, v: Array) -> None:
+        if self._warm() > 0.0:
+            self.rows.find_neighbours()
+            self.rows.push(v, self.rows.imp)
+
+    def _note(self) -> None:
+        assert self.used is not None
+        one, most = self.used.residual()
+        self.history.append({"l1": one, "max": most})
+
+    def _rub(self, v: Array, par: Array) -> None:
+        """Friction after the solver, in one pass with constant push (Sec. 5)."""
+        rows = self.rows
+        rows.find_neighbours()
+        rows.set_alpha(v, 0.5, 1.0)
+        vts_krylov.post(
+            *rows.chunks, rows.ends, rows.quad, rows.coef, rows.qbase, rows.row, rows.imp, v,
+            at.CONE, rows.change, par,
+        )  # fmt: skip
+        rows.push(v, rows.change)
+
+    # ---- what it tells --------------------------------------------------------------------
+
+    def _fill_report(self, world: WorldView, report: StepReport, h: float) -> None:
+        grains, stats = world.grains, self.contacts.stats
+        speed2 = (grains.velocity.astype(np.float64) ** 2).sum(axis=1)
+        bad = np.flatnonzero(~np.isfinite(speed2))
+        if bad.size:
+            row = int(bad[0])
+            raise SimulationError(
+                f"step {world.step_count + 1}: grain {int(grains.tag[row])} became non-finite "
+                f"(position {grains.x[row, :3].tolist()}, velocity {grains.v[row, :3].tolist()})"
+            )
+        report.contacts = int(stats[:, 2].sum())
+        report.wall_contacts = int(self.contacts.walls.count.sum())
+        report.overlap_mean = float(stats[:, 0].sum()) / max(report.contacts, 1)
+        report.overlap_max = float(stats[:, 1].max(initial=0.0))
+        report.kinetic_energy = 0.5 * float((grains.mass * speed2).sum())
+        report.residual = h * float(np.sqrt(speed2.max(initial=0.0)))
+
+    def grain_fields(self, world: WorldView) -> dict[str, Array]:
+        """Largest overlap (m) and sum of normal contact forces (N) of each grain."""
+        grains, list_, walls = world.grains, self.contacts.list, self.contacts.walls
+        overlap, force = np.zeros(grains.n), np.zeros(grains.n)
+        if not grains.changed and list_.slabs > 0 and self.last_h > 0.0:
+            pair_fields(
+                list_.lanes, list_.ptr, list_.nbr, list_.imp, grains.x, 1.0 / self.last_h, 0.0,
+                overlap, force,
+            )  # fmt: skip
+            wall_fields(walls.rows, walls.plane, walls.total, walls.count, grains.x, overlap, force)
+        return {"overlap": overlap, "force": force}
+
+    def state(self) -> dict[str, Any]:
+        """Everything that a bit-for-bit restart needs."""
+        return {"contacts": self.contacts.state(), "last_h": self.last_h}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put a state back."""
+        self.contacts.restore(state["contacts"])
+        self.last_h = float(state["last_h"])
+
+
+def _strip_friction(rows: Rows) -> None:
+    """Take remembered friction out of the impulses: the solver starts from pushes alone."""
+    normal, p = rows.row[:, :3], rows.imp[:, :3]
+    p[:] = normal * np.maximum((p * normal).sum(axis=1), 0)[:, None]
