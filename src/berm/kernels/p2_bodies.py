@@ -41,6 +41,8 @@ from berm.kernels.p2_sweep import (
     sweep_slab,
 )
 
+PASSES = 4  # over the contacts with bodies, which are few, for one over those of the grains
+
 
 @inner
 def yield_to(b, ax, ay, az, px, py, pz, mobility, out):
@@ -250,10 +252,14 @@ def solve(
                     w_count, w_rows, w_body, w_plane, w_imp, w_total, body_mat, par, flags,
                     stats,
                 )  # fmt: skip
-        touch_bodies(
-            d_count, d_rows, d_body, d_plane, d_imp, d_total, x, row, mat, nmat, kinds, table, par,
-            flags, centre, mobility, kept, full, push, stats,
-        )  # fmt: skip
+        for again in range(PASSES):
+            last = again == PASSES - 1
+            touch_bodies(
+                d_count, d_rows, d_body, d_plane, d_imp, d_total, x, row, mat, nmat, kinds, table,
+                par, flags if last else flags & ~(LAST | STATS), centre, mobility, kept, full,
+                push, stats,
+            )  # fmt: skip
+            par[MEMORY] = 1.0
     for number in prange(n):
         s = np.int64(number)
         move_slab(s, slab, x, v, warm, row, par, flags, ref, stats)

@@ -31,8 +31,21 @@ SETTLE = 2.0  # a contact slower than so many h g does not bounce
 
 
 @inner
+def approach_speed(a, b, row, v, omega):
+    """Velocity of a against b at the contact."""
+    return (
+        v[a, 0] + omega[a, 1] * row[5] - omega[a, 2] * row[4]
+        - v[b, 0] - omega[b, 1] * row[8] + omega[b, 2] * row[7],
+        v[a, 1] + omega[a, 2] * row[3] - omega[a, 0] * row[5]
+        - v[b, 1] - omega[b, 2] * row[6] + omega[b, 0] * row[8],
+        v[a, 2] + omega[a, 0] * row[4] - omega[a, 1] * row[3]
+        - v[b, 2] - omega[b, 0] * row[7] + omega[b, 1] * row[6],
+    )
+
+
+@inner
 def add_contact(
-    a, b, px, py, pz, r, d, nx, ny, nz, corner, law, pair, slot, x, v, omega, h, rows, who, count
+    a, b, px, py, pz, r, d, nx, ny, nz, corner, law, pair, slot, x, v, omega, start, h, rows, who, count
 ):  # fmt: skip
     """Append a contact of the sample at p (world), at distance d, unit normal n (world)."""
     k = count[0]
@@ -48,18 +61,16 @@ def add_contact(
     row[3], row[4], row[5] = cx - x[a, 0], cy - x[a, 1], cz - x[a, 2]
     row[6], row[7], row[8] = cx - x[b, 0], cy - x[b, 1], cz - x[b, 2]
     row[GAP], row[MU_S], row[MU_K], row[BOUNCE] = gap, law[pair, 0], law[pair, 1], law[pair, 2]
-    ux = v[a, 0] + omega[a, 1] * row[5] - omega[a, 2] * row[4]
-    uy = v[a, 1] + omega[a, 2] * row[3] - omega[a, 0] * row[5]
-    uz = v[a, 2] + omega[a, 0] * row[4] - omega[a, 1] * row[3]
-    ux -= v[b, 0] + omega[b, 1] * row[8] - omega[b, 2] * row[7]
-    uy -= v[b, 1] + omega[b, 2] * row[6] - omega[b, 0] * row[8]
-    uz -= v[b, 2] + omega[b, 0] * row[7] - omega[b, 1] * row[6]
+    ux, uy, uz = approach_speed(a, b, row, v, omega)
     row[T0], row[T0 + 1], row[T0 + 2] = h * ux, h * uy, h * uz
-    row[VN0] = nx * ux + ny * uy + nz * uz
+    closing = nx * ux + ny * uy + nz * uz
     # an overlap from before goes little by little: at once, it would become speed
-    before = gap - h * row[VN0]
+    before = gap - h * closing
     if before < 0.0:
-        row[GAP] = h * row[VN0] + RECOVER * before
+        row[GAP] = h * closing + RECOVER * before
+    # what bounces is the speed before the substep: a load that presses down does not
+    ux, uy, uz = approach_speed(a, b, row, start[0], start[1])
+    row[VN0] = nx * ux + ny * uy + nz * uz
     row[SLOT], row[CORNER] = slot, 1.0 if corner else 0.0
 
 
@@ -107,8 +118,8 @@ def apart(a, b, ball, rot, org):
 
 @jit
 def shape_pairs(
-    pairs, slots, law, kinds, prm, samples, first, corners, ball, rot, org, x, v, omega, h, rows,
-    who, count,
+    pairs, slots, law, kinds, prm, samples, first, corners, ball, rot, org, x, v, omega, start, h,
+    rows, who, count,
 ):  # fmt: skip
     """Contacts of all pairs (np, 2) whose second body has an analytic shape."""
     for pair in range(pairs.shape[0]):
@@ -130,14 +141,14 @@ def shape_pairs(
                 nx, ny, nz = from_shape(b, rot, gx, gy, gz)
                 add_contact(
                     a, b, px, py, pz, s[3], d, nx, ny, nz, k < corners[a], law, pair,
-                    slots[pair] + k - first[a], x, v, omega, h, rows, who, count,
+                    slots[pair] + k - first[a], x, v, omega, start, h, rows, who, count,
                 )  # fmt: skip
 
 
 @jit
 def triangle_pair(
     pair, a, b, is_mesh, tri, normals, frame, dims, starts, members, field, heights,
-    slots, law, samples, first, corners, ball, rot, org, x, v, omega, h, rows, who, count,
+    slots, law, samples, first, corners, ball, rot, org, x, v, omega, start, h, rows, who, count,
 ):  # fmt: skip
     """Contacts of one pair whose second body is a mesh or a height field."""
     if apart(a, b, ball, rot, org):
@@ -161,7 +172,7 @@ def triangle_pair(
             nx, ny, nz = from_shape(b, rot, gx, gy, gz)
             add_contact(
                 a, b, px, py, pz, s[3], d, nx, ny, nz, k < corners[a], law, pair,
-                slots[pair] + k - first[a], x, v, omega, h, rows, who, count,
+                slots[pair] + k - first[a], x, v, omega, start, h, rows, who, count,
             )  # fmt: skip
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from berm.kernels.jit import jit
+from berm.kernels.jit import inner, jit
 from berm.kernels.rigid_contacts import (
+    LN,
     SETTLE,
     bounce_contacts,
     keep_contacts,
@@ -21,7 +22,7 @@ from berm.kernels.rigid_contacts import (
 )
 from berm.kernels.rigid_joints import sweep_joints
 
-TINY = 1e-13
+TINY = 1e-6  # of a direction's inverse mass: less is rounding
 
 
 @jit
@@ -68,14 +69,32 @@ def solve_velocities(
                 l[b, c] += fly[b, 6 + c]
 
 
+@inner
+def _hold(b, row, first, w, inv, out, u):
+    """Take the direction row[first : first + 6] away from what body b can do."""
+    size, whole = 0.0, 0.0
+    trace = inv[b, 0, 0] + inv[b, 1, 1] + inv[b, 2, 2]
+    for i in range(6):
+        u[i] = 0.0
+        for k in range(6):
+            u[i] += out[b, i, k] * row[first + k]
+        size += row[first + i] * u[i]
+        whole += row[first + i] ** 2 * (w[b] if i < 3 else trace)
+    if size > TINY * whole:  # else it is held already
+        for i in range(6):
+            for k in range(6):
+                out[b, i, k] -= u[i] * u[k] / size
+
+
 @jit
-def mobilities(ends, j_rows, j_size, j_free, w, inv, out):
+def mobilities(ends, j_rows, j_size, j_free, rows, who, count, w, inv, out):
     """Fill out (nb, 6, 6): displacement and turn by a force and a torque of 1 in a time of 1.
 
-    Joints to what does not move are taken in exactly (one Schur complement a row), so that grains
-    meet the mass that a hinged body really has for them; other joints and contacts are not.
+    Joints to what does not move are taken in exactly (one Schur complement a row), and so are
+    contacts with it that carried in the last substep: grains meet the mass that a hinged or lying
+    body really has for them. Joints and contacts between dynamic bodies are not.
     """
-    u = np.empty(6)
+    u, line = np.empty(6), np.empty(6)
     for b in range(w.shape[0]):
         for i in range(6):
             for k in range(6):
@@ -86,26 +105,18 @@ def mobilities(ends, j_rows, j_size, j_free, w, inv, out):
                 out[b, 3 + i, 3 + k] = inv[b, i, k] if w[b] > 0.0 else 0.0
     for j in range(ends.shape[0]):
         for side in range(2):
-            b, other = ends[j, 1 + side], ends[j, 2 - side]
-            if w[b] == 0.0 or w[other] > 0.0:
-                continue
-            for m in range(j_size[j]):
-                if m == j_free[j]:
-                    continue
-                row = j_rows[j, m]
-                size, first = 0.0, 0.0
-                for i in range(6):
-                    u[i] = 0.0
-                    for k in range(6):
-                        u[i] += out[b, i, k] * row[6 * side + k]
-                    size += row[6 * side + i] * u[i]
-                    if i < 3:
-                        first += w[b] * row[6 * side + i] ** 2
-                    else:
-                        first += row[6 * side + i] ** 2 * (
-                            inv[b, 0, 0] + inv[b, 1, 1] + inv[b, 2, 2]
-                        )
-                if size > TINY * first:
-                    for i in range(6):
-                        for k in range(6):
-                            out[b, i, k] -= u[i] * u[k] / size
+            b = ends[j, 1 + side]
+            if w[b] > 0.0 and w[ends[j, 2 - side]] == 0.0:
+                for m in range(j_size[j]):
+                    if m != j_free[j]:
+                        _hold(b, j_rows[j, m], 6 * side, w, inv, out, u)
+    for k in range(count):
+        for side in range(2):
+            b = who[k, side]
+            if rows[k, LN] > 0.0 and w[b] > 0.0 and w[who[k, 1 - side]] == 0.0:
+                n, r = rows[k], 3 + 3 * side
+                line[0], line[1], line[2] = n[0], n[1], n[2]
+                line[3] = n[r + 1] * n[2] - n[r + 2] * n[1]
+                line[4] = n[r + 2] * n[0] - n[r] * n[2]
+                line[5] = n[r] * n[1] - n[r + 1] * n[0]
+                _hold(b, line, 0, w, inv, out, u)

@@ -74,7 +74,7 @@ class Rigid:
             self._tabulate(world)
             slots = int(self.slots[-1])
             if not same or len(self.memory) != slots:
-                self.memory = np.zeros((slots, 4))
+                self.memory, self.contacts = np.zeros((slots, 4)), 0
             self._key, self._keep = key, (list(joints), list(world.materials))
         for k, body in enumerate(self.bodies):
             free = body.dynamics
@@ -185,7 +185,10 @@ class Rigid:
         """
         rm.place_shapes(self.x, self.q, self.axes, self.offset, self.rot, self.org)
         self._joint_rows(self.j_push, h)
-        rs.mobilities(self.ends, self.j_push, self.size, self.open, self.w, self.inv, self.mobility)
+        rs.mobilities(
+            self.ends, self.j_push, self.size, self.open, self.rows, self.who, self.contacts,
+            self.w, self.inv, self.mobility,
+        )  # fmt: skip
         moving = []
         for k in self.dynamic:
             body = self.bodies[k]
@@ -205,12 +208,13 @@ class Rigid:
         push (nb, 6): momentum (kg m/s) and angular momentum about the centre from grains; share:
         part of the step that h is. `predict` was called before.
         """
+        start = np.stack([self.v, self.omega])
         rm.move_free(
             self.x, self.q, self.v, self.l, self.w, self.moments, self.omega, self.inv, push,
             gravity, h,
         )  # fmt: skip
         rm.place_shapes(self.x, self.q, self.axes, self.offset, self.rot, self.org)
-        self._find(h)
+        self._find(start, h)
         self._joint_rows(self.j_rows, h)
         rj.joint_masses(
             self.ends, self.j_rows, self.j_push, self.size, self.w, self.inv, self.j_mass
@@ -241,12 +245,15 @@ class Rigid:
             self.error, self.size, self.open, self.low, self.high, self.acc,
         )  # fmt: skip
 
-    def _find(self, h: float) -> None:
-        """Find the contacts between bodies at their predicted poses."""
+    def _find(self, start: Array, h: float) -> None:
+        """Find the contacts between bodies at their predicted poses.
+
+        start (2, nb, 3): velocities before the substep.
+        """
         while True:
             count = np.zeros(1, np.int64)
             where = (self.samples, self.first, self.corners)
-            poses = (self.ball, self.rot, self.org, self.x, self.v, self.omega, h)
+            poses = (self.ball, self.rot, self.org, self.x, self.v, self.omega, start, h)
             out = (self.rows, self.who, count)
             rc.shape_pairs(
                 self.pairs, self.slots, self.law, self.kinds, self.prm, *where, *poses,
@@ -299,9 +306,17 @@ class Rigid:
 
     def state(self) -> dict[str, Any]:
         """Everything that a restart needs beside the bodies' own state."""
-        return {"memory": self.memory.copy()}
+        return {
+            "memory": self.memory.copy(),
+            "rows": self.rows[: self.contacts].copy(),
+            "who": self.who[: self.contacts].copy(),
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put a state back."""
         self._key = None
         self.memory = np.array(state["memory"], float)
+        self.contacts = len(state["who"])
+        room = max(FIRST_ROWS, self.contacts)
+        self.rows, self.who = np.zeros((room, rc.NROW)), np.zeros((room, 2), np.int64)
+        self.rows[: self.contacts], self.who[: self.contacts] = state["rows"], state["who"]
