@@ -157,7 +157,7 @@ def test_floor_force_is_the_weight_in_any_container(boundary):
     for _ in range(500):
         world.step()
     mass = float(world.grains.mass.sum())
-    assert np.abs(world.grains.velocity).max() < 1e-4  # nothing stops a spin about the normal
+    assert np.abs(world.grains.velocity).max() < 1e-3  # nothing stops a ball that rolls or spins
     force = sum(body.force for body in bodies)
     assert force == pytest.approx([0, 0, -mass * 9.81], rel=1e-3, abs=1e-3 * mass * 9.81)
 

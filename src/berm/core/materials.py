@@ -132,8 +132,9 @@ def _preset(material: Material) -> None:
     MATERIALS.register(material.name)(material)
 
 
-# Friction is that of the purely positional grains of [Holz14]: sliding friction alone carries the
-# slope, so tan(friction angle of the bulk soil) is the starting value.
+# Friction is tan(friction angle) of the bulk soil. Grains that turn need rolling friction besides to
+# stand as steep as grains with corners (0.1 to 0.3: Ai et al. 2011); grains that do not turn, those
+# of [Holz14], stand steeper than the soil with these values: docs/theory/p2.md.
 _preset(
     Material(
         "gravel",
@@ -142,6 +143,7 @@ _preset(
         restitution=0.2,
         friction_static=0.70,
         friction_kinetic=0.62,
+        rolling_friction=0.25,
         source="friction angle 32-38 degrees, crushed gravel: Das, Advanced Soil Mechanics, Tab. 7",
     )
 )
@@ -153,6 +155,7 @@ _preset(
         restitution=0.15,
         friction_static=0.60,
         friction_kinetic=0.53,
+        rolling_friction=0.2,
         source="friction angle 28-32 degrees, LETE sand: Wong, Theory of Ground Vehicles, Tab. 2.3",
     )
 )
@@ -164,6 +167,7 @@ _preset(
         restitution=0.1,
         friction_static=0.60,
         friction_kinetic=0.55,
+        rolling_friction=0.2,
         adhesion=4.0e3,
         source="apparent cohesion of moist sand, a few kPa: Das, Advanced Soil Mechanics",
     )
@@ -176,6 +180,7 @@ _preset(
         restitution=0.1,
         friction_static=0.55,
         friction_kinetic=0.48,
+        rolling_friction=0.2,
         adhesion=8.0e3,
         source="sandy loam c = 1.7-12 kPa, phi = 22-29 degrees: Wong, Tab. 2.3",
     )
@@ -188,6 +193,7 @@ _preset(
         restitution=0.05,
         friction_static=0.36,
         friction_kinetic=0.30,
+        rolling_friction=0.2,
         adhesion=3.0e4,
         source="clayey soil c = 4-69 kPa, phi = 6-34 degrees: Wong, Tab. 2.3",
     )
@@ -200,6 +206,7 @@ _preset(
         restitution=0.4,
         friction_static=0.75,
         friction_kinetic=0.65,
+        rolling_friction=0.3,
         young_modulus=5.0e10,
         poisson_ratio=0.25,
         source="rock on rock 0.6-0.85: Byerlee 1978",
@@ -213,6 +220,7 @@ _preset(
         restitution=0.3,
         friction_static=0.40,
         friction_kinetic=0.36,
+        rolling_friction=0.1,
         young_modulus=2.0e11,
         source="soil on steel, delta = 16-24 degrees: McKyes, Soil Cutting and Tillage",
     )
@@ -225,6 +233,7 @@ _preset(
         restitution=0.6,
         friction_static=0.3,
         friction_kinetic=0.3,
+        rolling_friction=0.01,
         young_modulus=6.0e10,
         poisson_ratio=0.2,
         source="bead on bead 0.1-0.3: Foerster et al. 1994 (sliding value with shape effect)",
@@ -238,6 +247,7 @@ _preset(
         restitution=0.2,
         friction_static=1.0e3,
         friction_kinetic=1.0e3,
+        rolling_friction=1.0e3,
         adhesion=1.0e6,
         source="a boundary that never is the weaker partner: the pair takes the grain's values",
     )

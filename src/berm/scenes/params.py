@@ -8,11 +8,16 @@ from typing import Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from berm.core.materials import MATERIALS, Material, material
+from berm.solvers.base import Solver
+from berm.solvers.dem import DEM
 from berm.solvers.p2 import P2
 from berm.world.world import World
 
 # measured with 2,000 grains; a discrete-element run without rotation gave about the same
 STEEPER = "grains that do not turn pile up at 19/36/47/65 degrees with 0.2/0.3/0.4/0.58"
+
+
+SOFT = 1.0e7  # Pa: much softer than rock, so that steps are longer, [Bell05] 4
 
 
 def inherited(base: type[BaseModel], name: str, default: Any, note: str = "") -> Any:
@@ -42,10 +47,23 @@ class SceneParams(BaseModel):
         "sleep": (0.0, 2.0e-3),
     }
 
-    solver: Literal["p2", "published", "serial"] = Field(
+    solver: Literal["p2", "published", "serial", "dem"] = Field(
         "p2",
         description="p2: conserving, the default; published: Holz 2014 as printed; "
-        "serial: Gauss-Seidel",
+        "serial: Gauss-Seidel; dem: discrete elements that turn, Bell 2005",
+    )
+    normal: Literal["hertz", "linear"] = Field("hertz", description="dem: normal law")
+    tangential: Literal["history", "capped", "none"] = Field(
+        "history", description="dem: shear law; capped: as in the paper, without static friction"
+    )
+    rolling: Literal["none", "constant", "spring"] = Field(
+        "spring", description="dem: rolling friction law"
+    )
+    integrator: Literal["verlet", "rkf45"] = Field(
+        "verlet", description="dem: fixed or adaptive steps"
+    )
+    steps_a_contact: int = Field(
+        25, ge=10, le=10_000, description="dem: steps in the shortest contact time"
     )
     iterations: int | None = Field(
         None,
@@ -66,8 +84,10 @@ class SceneParams(BaseModel):
         description="a grain that moves less than this in a step stays where it is (m); 0: off",
     )
     dt: float = Field(1.0 / 60.0, gt=0.0, le=0.1, description="step (s)")
-    precision: Literal["float32", "float64"] = Field(
-        "float32", description="float32: fast; float64: for comparisons with closed forms"
+    precision: Literal["float32", "float64"] | None = Field(
+        None,
+        description="float32: fast; float64: for comparisons with closed forms; none: float32, and "
+        "float64 for dem",
     )
     seed: int = Field(0, ge=0, description="seed of everything random")
 
@@ -77,8 +97,16 @@ class SceneParams(BaseModel):
             dt=self.dt, solver=self.make_solver(), seed=self.seed, precision=self.precision
         )
 
-    def make_solver(self) -> P2:
+    def make_solver(self) -> Solver:
         """Return a new solver with these options."""
+        if self.solver == "dem":
+            return DEM(
+                normal=self.normal,
+                tangential=self.tangential,
+                rolling=self.rolling,
+                integrator=self.integrator,
+                steps_a_contact=self.steps_a_contact,
+            )
         changes: dict[str, Any] = {"sleep": self.sleep}
         if self.iterations is not None:
             changes["iterations"] = self.iterations
@@ -92,7 +120,8 @@ class SceneParams(BaseModel):
 
     def in_effect(self) -> dict[str, Any]:
         """Return all values, and where one is none, what the solver takes instead."""
-        options = self.make_solver().options()
+        solver = self.make_solver()
+        options = {"precision": getattr(solver, "precision", "float32"), **solver.options()}
         given = {name: getattr(self, name) for name in type(self).model_fields}
         return {k: options.get(k) if value is None else value for k, value in given.items()}
 
@@ -142,6 +171,12 @@ class GrainParams(SceneParams):
     restitution: float | None = Field(
         None, gt=0.0, le=1.0, description="restitution coefficient; none: the preset's"
     )
+    young_modulus: float | None = Field(
+        None, gt=0.0, le=1.0e12, description="dem: Young's modulus (Pa); none: 10 MPa, as Bell 2005"
+    )
+    rolling_friction: float | None = Field(
+        None, ge=0.0, le=10.0, description="dem: rolling friction coefficient; none: the preset's"
+    )
     density: float | None = Field(
         None, gt=0.0, le=1.0e5, description="density of a grain (kg/m^3); none: the preset's"
     )
@@ -155,9 +190,10 @@ class GrainParams(SceneParams):
         """Return the grains' material."""
         changes: dict[str, Any] = {
             name: getattr(self, name)
-            for name in ("adhesion", "stiffness", "restitution", "density")
+            for name in ("adhesion", "stiffness", "restitution", "density", "rolling_friction")
             if getattr(self, name) is not None
         }
+        changes["young_modulus"] = self.young_modulus or SOFT
         kinetic = self.friction_kinetic
         if self.friction is not None:
             changes["friction_static"] = self.friction

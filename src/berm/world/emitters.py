@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from berm.core.clusters import Cluster
 from berm.core.errors import InputError
 from berm.core.materials import Material
+from berm.world.clumps import random_rotations
 
 if TYPE_CHECKING:
     from berm.world.world import World
@@ -27,7 +29,8 @@ class Emitter:
 
     region: "box" (size = edge lengths), "disc" (size = radius, height) or "sphere" (size =
     radius). radius: one number or (smallest, largest), m. Grains never start in another grain: a
-    crowded region delays the pour. total: stop after this many; start, stop: s.
+    crowded region delays the pour. total: stop after this many; start, stop: s. cluster: pour
+    compound grains of this shape instead, turned at random; radius then does not count.
     """
 
     rate: float
@@ -41,6 +44,7 @@ class Emitter:
     start: float = 0.0
     stop: float = float("inf")
     seed: int | None = None
+    cluster: Cluster | None = None
 
     def __post_init__(self) -> None:
         if self.region not in REGIONS:
@@ -62,6 +66,8 @@ class Emitter:
         self.rng = np.random.default_rng(self.seed)
 
     def _radii(self) -> tuple[float, float]:
+        if self.cluster is not None:
+            return self.cluster.bounding_radius, self.cluster.bounding_radius
         r = np.atleast_1d(np.asarray(self.radius, float))
         return float(r[0]), float(r[-1])
 
@@ -107,10 +113,17 @@ class Emitter:
             places[placed], radii[placed] = place, r
             placed += 1
         if placed:
-            world.add_grains(places[:placed], radii[:placed], self.velocity, self.material)
+            self._add(world, places[:placed], radii[:placed])
         self._due = min(self._due - placed, max(self.rate * world.dt, 1.0))
         self.poured += placed
         return placed
+
+    def _add(self, world: World, places: Array, radii: Array) -> None:
+        if self.cluster is None:
+            world.add_grains(places, radii, self.velocity, self.material)
+            return
+        turns = random_rotations(self.rng, len(places))
+        world.add_clusters(self.cluster, places, turns, self.velocity, material=self.material)
 
     def _free_place(self, r: float, around: Array, places: Array, radii: Array) -> Array | None:
         """A place in the region where a grain of radius r touches nobody, or None."""
@@ -171,8 +184,9 @@ class Sink:
         inside &= (where <= np.asarray(self.high, where.dtype)).all(axis=1)
         if not inside.any():
             return 0
-        self.removed_mass += float(world.grains.mass[inside].sum())
+        before = world.mass_removed
         count = world.remove_grains(mask=inside)
+        self.removed_mass += world.mass_removed - before
         self.removed += count
         return count
 
