@@ -1,4 +1,4 @@
-"""Bodies: what grains collide with, static, driven or free to move, and the force that they feel."""
+"""Bodies that grains collide with, static, driven or free to move, and what they feel of it."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Body:
 
     @property
     def kind(self) -> str:
-        """ "static", "kinematic" or "dynamic"."""
+        """One of "static", "kinematic" and "dynamic"."""
         return "dynamic" if self.dynamic else "kinematic" if self.driven else "static"
 
     @property

@@ -362,7 +362,7 @@ MotionPart = Annotated[
 
 
 class BodyPart(Part):
-    """A boundary that grains collide with."""
+    """A body that grains collide with: at rest, driven by a motion, or dynamic."""
 
     name: str | None = None
     """Without it, the kind of its shape and a number."""
@@ -373,3 +373,32 @@ class BodyPart(Part):
     """m."""
     rotation: RotationPart | None = None
     motion: MotionPart | None = None
+    dynamic: bool = False
+    """Forces move it; only without a motion."""
+    density: Positive | None = None
+    """Of a dynamic body, kg/m^3; without it, the material's."""
+    mass: Positive | None = None
+    """Of a dynamic body, kg, instead of density."""
+    velocity: Vec3 = ZERO
+    """Of a dynamic body at the start, m/s."""
+    angular_velocity: Vec3 = ZERO
+    """Of a dynamic body at the start, rad/s."""
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> BodyPart:
+        if self.dynamic and self.motion is not None and self.motion.kind != "fixed":
+            raise ValueError("either motion or dynamic: true")
+        if self.density is not None and self.mass is not None:
+            raise ValueError("either density or mass")
+        if not self.dynamic:
+            for name in ("density", "mass", "velocity", "angular_velocity"):
+                if name in self.model_fields_set:
+                    raise ValueError(f"{name} only with dynamic: true")
+        return self
+
+    def free(self) -> dict[str, Any]:
+        """Return what a dynamic body has beside the others, as `World.add_body` calls it."""
+        if not self.dynamic:
+            return {}
+        names = ("dynamic", "density", "mass", "velocity", "angular_velocity")
+        return {name: getattr(self, name) for name in names}

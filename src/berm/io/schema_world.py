@@ -19,6 +19,7 @@ from berm.io.schema import (
     Vec3,
     _number,
 )
+from berm.io.schema_joints import AnyJoint
 
 
 def _pair(value: Any) -> Any:
@@ -239,7 +240,9 @@ class WorldFile(Part):
     materials: list[MaterialPart] = Field(default_factory=list)
     """Materials beside the presets."""
     bodies: list[BodyPart] = Field(default_factory=list)
-    """Boundaries that grains collide with."""
+    """What grains collide with."""
+    joints: list[AnyJoint] = Field(default_factory=list)
+    """What holds bodies together."""
     grains: list[GrainsPart] = Field(default_factory=list)
     """Grains that are there at the start."""
     emitters: list[EmitterPart] = Field(default_factory=list)

@@ -45,7 +45,8 @@ def approach_speed(a, b, row, v, omega):
 
 @inner
 def add_contact(
-    a, b, px, py, pz, r, d, nx, ny, nz, corner, law, pair, slot, x, v, omega, start, h, rows, who, count
+    a, b, px, py, pz, r, d, nx, ny, nz, corner, law, pair, slot, x, v, omega, start, h, rows, who,
+    count,
 ):  # fmt: skip
     """Append a contact of the sample at p (world), at distance d, unit normal n (world)."""
     k = count[0]

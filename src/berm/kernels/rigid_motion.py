@@ -1,7 +1,7 @@
 """Free motion of rigid bodies, and how impulses change it; float64.
 
 Bodies are rows of flat arrays: x (nb, 3) centre of mass (m), q (nb, 4) principal axes to world,
-v (nb, 3) m/s, l (nb, 3) angular momentum about the centre in the world's axes (kg m^2/s),
+v (nb, 3) m/s, spin (nb, 3) angular momentum about the centre in the world's axes (kg m^2/s),
 omega (nb, 3) rad/s, w (nb,) inverse mass, 0 for bodies that forces do not move, moments (nb, 3),
 inv (nb, 3, 3) inverse inertia in the world's axes. Bodies of given motion have v and omega only.
 The last row stands for the world itself. axes (nb, 3, 3) and offset (nb, 3) lead to the shape's
@@ -27,7 +27,7 @@ def frame_of(b, q, out):
 
 
 @inner
-def refresh(b, q, l, w, moments, omega, inv, frame):
+def refresh(b, q, spin, w, moments, omega, inv, frame):
     """Inverse inertia in the world's axes, and angular velocity, after a turn of body b."""
     if w[b] == 0.0:
         return
@@ -39,19 +39,22 @@ def refresh(b, q, l, w, moments, omega, inv, frame):
                 total += frame[i, c] * frame[j, c] / moments[b, c]
             inv[b, i, j] = total
     for i in range(3):
-        omega[b, i] = inv[b, i, 0] * l[b, 0] + inv[b, i, 1] * l[b, 1] + inv[b, i, 2] * l[b, 2]
+        total = 0.0
+        for c in range(3):
+            total += inv[b, i, c] * spin[b, c]
+        omega[b, i] = total
 
 
 @jit
-def refresh_all(q, l, w, moments, omega, inv):
+def refresh_all(q, spin, w, moments, omega, inv):
     """Bring `omega` and `inv` up to date."""
     frame = np.empty((3, 3))
     for b in range(w.shape[0]):
-        refresh(b, q, l, w, moments, omega, inv, frame)
+        refresh(b, q, spin, w, moments, omega, inv, frame)
 
 
 @jit
-def move_free(x, q, v, l, w, moments, omega, inv, push, gravity, h):
+def move_free(x, q, v, spin, w, moments, omega, inv, push, gravity, h):
     """Advance all bodies by h (s) without contacts and joints.
 
     push (nb, 6): momentum and angular momentum about the centre that each has received.
@@ -61,15 +64,15 @@ def move_free(x, q, v, l, w, moments, omega, inv, push, gravity, h):
         if w[b] > 0.0:
             for c in range(3):
                 v[b, c] += h * gravity[c] + w[b] * push[b, c]
-                l[b, c] += push[b, 3 + c]
+                spin[b, c] += push[b, 3 + c]
             lx, ly, lz = rotate_back(
-                q[b, 0], q[b, 1], q[b, 2], q[b, 3], l[b, 0], l[b, 1], l[b, 2]
+                q[b, 0], q[b, 1], q[b, 2], q[b, 3], spin[b, 0], spin[b, 1], spin[b, 2]
             )
             q[b, 0], q[b, 1], q[b, 2], q[b, 3], lx, ly, lz = free_turn(
                 q[b, 0], q[b, 1], q[b, 2], q[b, 3], lx, ly, lz,
                 moments[b, 0], moments[b, 1], moments[b, 2], h,
             )  # fmt: skip
-            refresh(b, q, l, w, moments, omega, inv, frame)
+            refresh(b, q, spin, w, moments, omega, inv, frame)
         else:
             q[b, 0], q[b, 1], q[b, 2], q[b, 3] = normalise(*turn_world(
                 q[b, 0], q[b, 1], q[b, 2], q[b, 3],
@@ -127,7 +130,7 @@ def at_point(b, m, rx, ry, rz):
 
 
 @jit
-def apply_moves(x, q, v, l, w, moments, omega, inv, move, h):
+def apply_moves(x, q, v, spin, w, moments, omega, inv, move, h):
     """Take the corrections over into poses and velocities."""
     frame = np.empty((3, 3))
     for b in range(w.shape[0]):
@@ -136,8 +139,8 @@ def apply_moves(x, q, v, l, w, moments, omega, inv, move, h):
         for c in range(3):
             x[b, c] += move[b, c]
             v[b, c] += move[b, c] / h
-            l[b, c] += move[b, 6 + c] / h
+            spin[b, c] += move[b, 6 + c] / h
         q[b, 0], q[b, 1], q[b, 2], q[b, 3] = normalise(*turn_world(
             q[b, 0], q[b, 1], q[b, 2], q[b, 3], move[b, 3], move[b, 4], move[b, 5]
         ))
-        refresh(b, q, l, w, moments, omega, inv, frame)
+        refresh(b, q, spin, w, moments, omega, inv, frame)

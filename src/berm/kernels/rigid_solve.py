@@ -27,8 +27,8 @@ TINY = 1e-6  # of a direction's inverse mass: less is rounding
 
 @jit
 def solve_positions(
-    rows, who, count, memory, ends, j_rows, j_push, j_error, j_size, j_free, j_low, j_high, j_mass, j_acc,
-    w, inv, iterations, move,
+    rows, who, count, memory, ends, j_rows, j_push, j_error, j_size, j_free, j_low, j_high, j_mass,
+    j_acc, w, inv, iterations, move,
 ):  # fmt: skip
     """Corrections `move` (nb, 9) of the substep, from the impulses of contacts and joints."""
     right, out, work = np.zeros(6), np.zeros(6), np.zeros((6, 7))
@@ -48,7 +48,7 @@ def solve_positions(
 
 @jit
 def solve_velocities(
-    rows, who, count, ends, j_rows, j_error, j_size, j_free, j_low, j_high, j_mass, j_acc, v, l,
+    rows, who, count, ends, j_rows, j_error, j_size, j_free, j_low, j_high, j_mass, j_acc, v, spin,
     omega, w, inv, h, pull, iterations, fly,
 ):  # fmt: skip
     """Restitution, and velocities without what only moved bodies out of each other."""
@@ -66,7 +66,7 @@ def solve_velocities(
         if w[b] > 0.0:
             for c in range(3):
                 v[b, c], omega[b, c] = fly[b, c], fly[b, 3 + c]
-                l[b, c] += fly[b, 6 + c]
+                spin[b, c] += fly[b, 6 + c]
 
 
 @inner

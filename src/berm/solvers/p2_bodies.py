@@ -6,7 +6,7 @@ what the grains pushed (34), and let `Rigid` advance the bodies by the same time
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +18,8 @@ from berm.kernels.jit import use_threads_for
 from berm.solvers.base import Stages, WorldView
 from berm.solvers.rigid import Moving
 
-if TYPE_CHECKING:
-    from berm.solvers.p2 import P2
-
 Array = npt.NDArray[Any]
+P2 = Any  # berm.solvers.p2.P2, which imports this module
 
 
 def step_with_bodies(p2: P2, world: WorldView, dt: float) -> StepReport:

@@ -79,7 +79,7 @@ class Rigid:
         for k, body in enumerate(self.bodies):
             free = body.dynamics
             if free is not None:
-                self.x[k], self.q[k], self.v[k], self.l[k] = (
+                self.x[k], self.q[k], self.v[k], self.spin[k] = (
                     free.centre, free.turn, free.speed, free.spin,
                 )  # fmt: skip
             else:
@@ -95,13 +95,13 @@ class Rigid:
                 low, high, joint.limited is not None, joint.driven_by is not None, speed, effort,
             )  # fmt: skip
         self.loads[:] = 0.0
-        rm.refresh_all(self.q, self.l, self.w, self.moments, self.omega, self.inv)
+        rm.refresh_all(self.q, self.spin, self.w, self.moments, self.omega, self.inv)
 
     def _tabulate(self, world: WorldView) -> None:
         """Make the arrays of a new set of bodies and joints."""
         bodies = self.bodies = list(world.bodies)
         n = len(bodies) + 1  # the last one is the world itself
-        self.x, self.v, self.l, self.omega = (np.zeros((n, 3)) for _ in range(4))
+        self.x, self.v, self.spin, self.omega = (np.zeros((n, 3)) for _ in range(4))
         self.q = np.tile([1.0, 0.0, 0.0, 0.0], (n, 1))
         self.w, self.moments, self.inv = np.zeros(n), np.ones((n, 3)), np.zeros((n, 3, 3))
         self.axes, self.offset = np.tile(np.eye(3), (n, 1, 1)), np.zeros((n, 3))
@@ -210,7 +210,7 @@ class Rigid:
         """
         start = np.stack([self.v, self.omega])
         rm.move_free(
-            self.x, self.q, self.v, self.l, self.w, self.moments, self.omega, self.inv, push,
+            self.x, self.q, self.v, self.spin, self.w, self.moments, self.omega, self.inv, push,
             gravity, h,
         )  # fmt: skip
         rm.place_shapes(self.x, self.q, self.axes, self.offset, self.rot, self.org)
@@ -227,7 +227,16 @@ class Rigid:
         )  # fmt: skip
         self._note_loads(h, share)
         rm.apply_moves(
-            self.x, self.q, self.v, self.l, self.w, self.moments, self.omega, self.inv, self.move, h
+            self.x,
+            self.q,
+            self.v,
+            self.spin,
+            self.w,
+            self.moments,
+            self.omega,
+            self.inv,
+            self.move,
+            h,
         )
         if self.contacts or len(self.ends):
             self._joint_rows(self.j_rows, h)
@@ -235,7 +244,7 @@ class Rigid:
                 self.ends, self.j_rows, self.j_rows, self.size, self.w, self.inv, self.j_mass
             )
             rs.solve_velocities(
-                *touching, self.ends, self.j_rows, *joined, self.v, self.l, self.omega, self.w,
+                *touching, self.ends, self.j_rows, *joined, self.v, self.spin, self.omega, self.w,
                 self.inv, h, float(np.linalg.norm(gravity)), BOUNCES, self.move,
             )  # fmt: skip
 
@@ -293,8 +302,10 @@ class Rigid:
             free = body.dynamics
             assert free is not None
             free.centre, free.turn = self.x[k].copy(), self.q[k].copy()
-            free.speed, free.spin = self.v[k].copy(), self.l[k].copy()
-            if not all(np.isfinite(a).all() for a in (self.x[k], self.q[k], self.v[k], self.l[k])):
+            free.speed, free.spin = self.v[k].copy(), self.spin[k].copy()
+            if not all(
+                np.isfinite(a).all() for a in (self.x[k], self.q[k], self.v[k], self.spin[k])
+            ):
                 raise SimulationError(
                     f"step {world.step_count + 1}: body {body.name!r} became non-finite (position "
                     f"{free.centre.tolist()}, velocity {free.speed.tolist()})"
