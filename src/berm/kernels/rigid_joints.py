@@ -24,6 +24,7 @@ from berm.kernels.rotation import multiply, rotate
 BALL, HINGE, FIXED, SLIDER = range(4)
 LA, LB, FA, FB, LOW, HIGH, LIMITED, MOTOR, SPEED, EFFORT = 0, 3, 6, 10, 14, 15, 16, 17, 18, 19
 NDATA = 20
+RECOVER = 0.2  # part of a way beyond a limit that a substep takes back
 
 
 @inner
@@ -124,20 +125,25 @@ def _bounded_row(j, a, b, n, d, v, omega, h, place, rows, error, size, free, low
         return
     free[j] = n
     size[j] = n + 1
+    speed = 0.0
+    for c in range(3):
+        speed += rows[j, n, c] * v[a, c] + rows[j, n, 3 + c] * omega[a, c]
+        speed += rows[j, n, 6 + c] * v[b, c] + rows[j, n, 9 + c] * omega[b, c]
     if under or over:
         away = d[MOTOR] != 0.0 and (d[SPEED] > 0.0 if under else d[SPEED] < 0.0)
         if not away or most < np.inf:
             # a motor that drives off the limit helps with all its effort
             most = most if away else 0.0
-            error[j, n] = place[j] - (d[LOW] if under else d[HIGH])
             low[j] = most if under else -np.inf
             high[j] = np.inf if under else -most
+            beyond = place[j] - (d[LOW] if under else d[HIGH])
+            before = beyond - h * speed
+            # what was beyond before comes back little by little: at once, it would become speed
+            if (before < 0.0) == under:
+                beyond = h * speed + RECOVER * before
+            error[j, n] = beyond
             return
-    # relative displacement of this substep, which the motor brings to speed * h
-    speed = 0.0
-    for c in range(3):
-        speed += rows[j, n, c] * v[a, c] + rows[j, n, 3 + c] * omega[a, c]
-        speed += rows[j, n, 6 + c] * v[b, c] + rows[j, n, 9 + c] * omega[b, c]
+    # the displacement of this substep, which the motor brings to its speed times h
     error[j, n] = h * (speed - d[SPEED])
     low[j], high[j] = -most, most
 

@@ -73,7 +73,7 @@ def _turned(shape: Cylinder | Cone) -> tuple[Array, int]:
     small = 0.0
     if not shape.open_ends:
         small = ROUND * min(0.5 * shape.height, max(ends))
-        ends = tuple(max(r - small, 0.0) for r in ends)
+        ends = max(ends[0] - small, 0.0), max(ends[1] - small, 0.0)
     top = 0.5 * shape.height - small
     turn = 2 * np.pi * np.arange(RIM) / RIM
     points = []

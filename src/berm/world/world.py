@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from berm.core.bodies import Body
+from berm.core.cloth import Cloth
 from berm.core.clumps import Clumps
 from berm.core.clusters import Cluster
 from berm.core.display import Shown
@@ -63,6 +64,7 @@ class World(Shown):
         self.bodies: list[Body] = []
         self.joints: list[Joint] = []
         self.materials: list[Material] = []
+        self.cloths: list[Cloth] = []
         self.emitters: list[Emitter] = []
         self.sinks: list[Sink] = []
         self.solver.prepare(self)
@@ -202,6 +204,14 @@ class World(Shown):
         self.bodies.append(body)
         return body
 
+    def add_cloth(self, cloth: Cloth) -> Cloth:
+        """Add cloth; solvers "vts" and "sp" move it, together with the grains."""
+        if not hasattr(self.solver, "cloth"):
+            raise InputError("cloth", f"solver {self.solver.name}", 'solver "vts" or "sp"')
+        self.add_material(cloth.material)
+        self.cloths.append(cloth)
+        return cloth
+
     def body(self, name: str) -> Body:
         """Return the body called `name`."""
         for body in self.bodies:
@@ -292,6 +302,7 @@ class World(Shown):
             },
             "joints": [joint.place for joint in self.joints],
             "solver": self.solver.state(),
+            "cloths": [cloth.state() for cloth in self.cloths],
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -324,6 +335,8 @@ class World(Shown):
         for sink, one in zip(self.sinks, state["sinks"], strict=True):
             sink.restore(one)
         self.solver.restore(state["solver"])
+        for cloth, one in zip(self.cloths, state.get("cloths", []), strict=True):
+            cloth.restore(one)
         if "inputs" in state:  # since version 0.2 of berm
             self.inputs.restore(state["inputs"])
         for name, one in state.get("motions", {}).items():
