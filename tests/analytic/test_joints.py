@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -136,7 +137,7 @@ def test_chain_hangs_and_keeps_together():
     gap = 0.0
     for _ in range(180):
         world.step()
-        for one, two in zip(links, links[1:], strict=False):
+        for one, two in itertools.pairwise(links):
             a, b = one.position + 0.1 * one.rotation[:, 0], two.position - 0.1 * two.rotation[:, 0]
             gap = max(gap, float(np.linalg.norm(a - b)))
     assert gap < 2e-3

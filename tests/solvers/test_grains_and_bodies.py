@@ -1,0 +1,179 @@
+"""Grains and dynamic bodies together: momentum, light bodies, threads, restart."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import berm
+from berm.core.joints import Hinge
+from berm.kernels.jit import get_threads, max_threads, set_threads
+
+GRAIN = 2650 * 4 / 3 * np.pi * 0.02**3  # kg
+
+
+def block_of_grains(side, step=0.045):
+    grid = np.stack(np.meshgrid(*[np.arange(side)] * 3, indexing="ij"), -1).reshape(-1, 3) * step
+    return grid - grid.mean(axis=0)
+
+
+def momenta(world):
+    """Momentum, and angular momentum about the origin, of grains and dynamic bodies."""
+    g = world.grains
+    p = g.mass.astype(float)[:, None] * g.velocity
+    linear, angular = p.sum(axis=0), np.cross(g.position, p).sum(axis=0)
+    for body in world.bodies:
+        if body.dynamic:
+            linear = linear + body.momentum
+            angular = angular + np.cross(body.centre, body.momentum) + body.angular_momentum
+    return linear, angular
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.5])
+def test_momentum_of_grains_and_body_is_kept(friction):
+    """Linear: to rounding. Angular: grains do not turn, so friction at their surface is lost."""
+    law = berm.material("gravel", friction=friction)
+    world = berm.World(gravity=(0, 0, 0), precision="float64")
+    world.add_grains(block_of_grains(5) + (-0.3, 0.02, 0.05), 0.02, (2.0, 0, 0), law)
+    body = world.add_body(
+        berm.Box((0.1, 0.3, 0.2)), dynamic=True, material=law, mass=3.0, angular_velocity=(0, 0, 2)
+    )
+    linear, angular = momenta(world)
+    for _ in range(45):
+        world.step()
+    after, turned = momenta(world)
+    assert body.velocity[0] > 0.5
+    scale = np.linalg.norm(linear)
+    np.testing.assert_allclose(after, linear, atol=1e-13 * scale * 45)
+    share = 1e-3 if friction == 0 else 2e-2
+    assert np.linalg.norm(turned - angular) < share * scale * 0.3  # of momentum times size
+
+
+@pytest.mark.parametrize("where", ["under", "top", "both"])
+def test_plate_as_light_as_five_grains_comes_to_rest(where):
+    world = berm.World()
+    world.add_body(
+        berm.Box((0.4, 0.4, 1.0), inside=True, open_top=True), position=(0, 0, 0.5), name="box",
+        material="rough wall",
+    )  # fmt: skip
+
+    def layer(low, high):
+        place, radii = berm.lattice((-0.2, -0.2, low), (0.2, 0.2, high), (0.018, 0.022), 0.1, 1)
+        world.add_grains(place, radii)
+
+    height = 0.0
+    if where != "top":
+        layer(0.0, 0.2)
+        height = 0.23
+    plate = world.add_body(
+        berm.Box((0.3, 0.3, 0.04)), dynamic=True, mass=5 * GRAIN, position=(0, 0, height + 0.03)
+    )
+    if where != "under":
+        layer(height + 0.08, height + 0.3)
+    world.run(2.0)
+    energy, felt = [], []
+    for _ in range(20):
+        report = world.step()
+        energy.append(report.kinetic_energy / world.grains.mass.sum())
+        felt.append(plate.force[2])
+    assert np.mean(energy) < 1e-5  # J/kg: slower than 5 mm/s
+    assert np.linalg.norm(plate.velocity) < 5e-3
+    assert report.overlap_max < 0.15 * 0.02
+    if where != "top":  # grains carry it
+        assert np.mean(felt) == pytest.approx(plate.mass * 9.81, rel=0.05)
+    else:
+        assert plate.position[2] == pytest.approx(0.02, abs=1e-4)
+
+
+@pytest.mark.parametrize("form", ["mass", "count"])
+def test_other_forms_push_heavy_bodies(form):
+    """As printed, Sec. 6.6: bodies are walls that get the force after; fine where they are heavy."""
+    solver = berm.P2.published() if form == "count" else berm.P2(averaging="mass")
+    world = berm.World(solver=solver, gravity=(0, 0, 0))
+    world.add_grains(block_of_grains(4) + (-0.3, 0, 0), 0.02, (2.0, 0, 0))
+    body = world.add_body(berm.Box((0.1, 0.3, 0.3)), dynamic=True, mass=300 * GRAIN)
+    before = momenta(world)[0]
+    world.run(0.5)
+    assert 0.05 < body.velocity[0] < 1.0
+    if form == "mass":
+        np.testing.assert_allclose(momenta(world)[0], before, atol=1e-3 * np.linalg.norm(before))
+
+
+def busy_world():
+    """Grains, a hinged plank with a box on it, a driven paddle, an emitter."""
+    world = berm.World(seed=3)
+    world.add_grains(block_of_grains(11) + (0, 0, 0.4), 0.02)
+    world.add_body(
+        berm.Box((0.8, 0.8, 2.0), inside=True, open_top=True), position=(0, 0, 1.0), name="walls"
+    )
+    world.add_body(berm.Box((0.3, 0.04, 0.1)), position=(0, 0, 0.1), name="paddle",
+                   motion=berm.Spin((0, 0, 1), 3.0))  # fmt: skip
+    plank = world.add_body(
+        berm.Box((0.5, 0.2, 0.03)), dynamic=True, density=800, position=(0, 0, 0.8), name="plank"
+    )
+    world.add_joint(Hinge(plank, axis=(0, 1, 0), limits=(-0.5, 0.5)))
+    world.add_body(berm.Box((0.1, 0.1, 0.1)), dynamic=True, position=(-0.1, 0, 0.87), name="box")
+    world.add_body(berm.Sphere(0.08), dynamic=True, density=500, position=(0.3, 0.3, 0.9))
+    world.add_emitter(berm.Emitter(300, (0.1, 0, 1.2), "disc", (0.1, 0.1), radius=0.02))
+    return world
+
+
+def advance(world, steps):
+    prints = []
+    for _ in range(steps):
+        world.step()
+        g = world.grains
+        free = [b.dynamics.state() for b in world.bodies if b.dynamic]
+        prints.append(
+            (
+                g.x[: g.n].tobytes(), g.v[: g.n].tobytes(), world.joints[0].angle,
+                *(value.tobytes() for state in free for value in state.values()),
+                *(b.force.tobytes() + b.position.tobytes() for b in world.bodies),
+            )
+        )  # fmt: skip
+    return prints
+
+
+def test_threads_do_not_change_a_bit():
+    if max_threads() < 2:
+        pytest.skip("only one thread here")
+    before = get_threads()
+    try:
+        runs = []
+        for threads in (1, 2):
+            set_threads(threads)
+            runs.append(advance(busy_world(), 20))
+    finally:
+        set_threads(before)
+    assert runs[0] == runs[1]
+
+
+def test_restart_continues_bit_for_bit(tmp_path):
+    from berm.io import checkpoint
+
+    whole = busy_world()
+    advance(whole, 25)
+    assert whole.solver.rigid.contacts > 0  # the box has met the plank
+    checkpoint.save(whole, tmp_path / "state.npz")
+    tail = advance(whole, 10)
+    again = busy_world()
+    again.restore(checkpoint.load(tmp_path / "state.npz"))
+    assert advance(again, 10) == tail
+
+
+def test_world_without_grains_moves_its_bodies():
+    world = berm.World()
+    ball = world.add_body(berm.Sphere(0.1), dynamic=True)
+    world.run(0.5)
+    assert ball.position[2] == pytest.approx(-0.5 * 9.81 * 0.25, rel=0.02)
+
+
+def test_recording_holds_the_poses(tmp_path):
+    world = berm.World()
+    ball = world.add_body(berm.Sphere(0.1), name="ball", dynamic=True, angular_velocity=(0, 3, 0))
+    world.add_grains([[1.0, 0, 0]], 0.02)
+    world.run(0.2, recorders=[berm.Recorder(tmp_path / "run.h5", every=0.0)])
+    with berm.Recording(tmp_path / "run.h5") as seen:
+        last = seen.frame(-1).bodies["ball"]
+    np.testing.assert_allclose(last.position, ball.position, atol=1e-6)
+    np.testing.assert_allclose(last.rotation, ball.rotation, atol=1e-6)
