@@ -22,6 +22,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "collapse": {"column": 0.14},
     "bulldozer": {"length": 2.0, "width": 1.3, "depth": 0.12, "cut": 0.07, "blade": 0.5},
     "drum": {"drum": 0.2, "width": 0.12, "turns": 0.5},
+    "wheel": {"pouring": 2.0},
+    "plank": {"pouring": 3.0},
 }
 
 # What the default misses, with the reason; a miss that ends is a failure here, so that it is noted

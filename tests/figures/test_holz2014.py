@@ -29,11 +29,11 @@ def quick(tmp_path: Path, number: str) -> Result:
 
 
 def test_papers_and_figures_are_known() -> None:
-    assert load("holz2014").names() == ["1", "2", "3", "5", "7"]
+    assert load("holz2014").names() == ["1", "2", "3", "4", "5", "7"]
     with pytest.raises(InputError, match="holz2014"):
         run_figures("holz2015")
     with pytest.raises(InputError, match="unknown figure"):
-        run_figures("holz2014", only=["4"])
+        run_figures("holz2014", only=["99"])
 
 
 def test_fig1_is_measured(tmp_path: Path) -> None:
@@ -48,6 +48,11 @@ def test_fig2_equals_implicit_euler(tmp_path: Path) -> None:
 
 def test_fig3_friction_and_adhesion_make_steeper(tmp_path: Path) -> None:
     result = quick(tmp_path, "3")
+    assert result.ok, result.verdict
+
+
+def test_fig4_grains_move_bodies(tmp_path: Path) -> None:
+    result = quick(tmp_path, "4")
     assert result.ok, result.verdict
 
 
