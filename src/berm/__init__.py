@@ -17,6 +17,8 @@ _HOMES = {
     "Sink": "berm.world.emitters",
     "Material": "berm.core.materials",
     "material": "berm.core.materials",
+    "Cloth": "berm.core.cloth",
+    "Form": "berm.core.cloth",
     "Plane": "berm.core.shapes",
     "Sphere": "berm.core.shapes",
     "Box": "berm.core.shapes",

@@ -44,11 +44,15 @@ class Iteration:
 
     def __init__(self, rows: Rows, v: Array, par: Array, friction: int, tuning: Tuning) -> None:
         self.rows, self.v, self.par, self.friction, self.tuning = rows, v, par, friction, tuning
-        omega = self.omega if tuning.omega is None else tuning.omega
         if self.neighbours:
             rows.find_neighbours()
             rows.clear_change()
-        rows.set_alpha(v, omega, tuning.safe if self.safe else 0.0)
+        self.set_alpha()
+
+    def set_alpha(self) -> None:
+        """Set the constraints' steps; again where gradients have changed."""
+        omega = self.omega if self.tuning.omega is None else self.tuning.omega
+        self.rows.set_alpha(self.v, omega, self.tuning.safe if self.safe else 0.0)
 
     def run(self, begin: int, end: int) -> None:
         """Do iterations `begin` to `end`."""

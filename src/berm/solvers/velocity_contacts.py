@@ -69,6 +69,8 @@ class GrainContacts:
 
     def search(self, grains: Grains, h: float) -> bool:
         """Make the list of pairs anew if a grain has left the way that it was made for."""
+        if grains.n == 0:
+            return False
         fresh = self.list.is_stale(grains, h)
         if fresh:
             self.list.build(grains, h, self.skin)
@@ -77,6 +79,8 @@ class GrainContacts:
     def find_walls(self, world: WorldView, h: float, gone: float, fresh: bool) -> None:
         """Find the contacts with bodies on the way of the coming h."""
         grains = world.grains
+        if grains.n == 0:
+            return
         self.walls.find(
             world.bodies, grains.x, grains.v, grains.n, self.list.slab, h, (0.0, 0.0, 0.0),
             WALL_SKIN * float(grains.radius.mean(dtype=np.float64)),
@@ -103,10 +107,12 @@ class GrainContacts:
     ) -> list[Unit]:
         """Write the rows of all contacts; return the units that sweep them."""
         list_, walls, grains = self.list, self.walls, world.grains
-        slabs = list_.slabs
+        slabs = list_.slabs if grains.n else 0
         self.stats = np.zeros((slabs, 3))
         self.last, self.wall_last = np.zeros(slabs, np.int64), np.zeros(slabs, np.int64)
         self.wall_base = len(list_.nbr)
+        if not slabs:
+            return []
         mixed = (pairing.mu_s, pairing.mu_k, pairing.rest, law)
         into = (rows.ends, rows.slot, rows.row, rows.imp)
         vts_contacts.pairs(

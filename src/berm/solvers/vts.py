@@ -16,6 +16,7 @@ from berm.kernels import vts_krylov
 from berm.kernels import vts_law as at
 from berm.kernels.grain_fields import pair_fields, wall_fields
 from berm.kernels.jit import use_threads_for
+from berm.solvers.cloth_rows import ClothRows
 from berm.solvers.base import SOLVERS, Stages, WorldView
 from berm.solvers.iterations import ITERATIONS, Iteration, Tuning
 from berm.solvers.velocity_contacts import GrainContacts, Pairing
@@ -97,6 +98,7 @@ class VTS:
             raise InputError(what, "in use", "a solver object belongs to one world only")
         self._ready_for = id(world)
         self.contacts = GrainContacts(world.grains.dtype, self.skin, self.tolerance)
+        self.cloth = ClothRows(world.grains.dtype)
         self.rows = Rows(world.grains.dtype)
         self.last_h = 0.0
         self.used: Iteration | None = None  # of the last solve
@@ -105,16 +107,18 @@ class VTS:
 
     def step(self, world: WorldView, dt: float) -> StepReport:
         """Advance by dt, substep by substep; bodies feel the mean of their contacts' forces."""
-        clock, h = Stages(), dt / self.substeps
-        use_threads_for(world.grains.n)
+        clock, h, cloths = Stages(), dt / self.substeps, getattr(world, "cloths", [])
+        use_threads_for(world.grains.n + sum(len(cloth.position) for cloth in cloths))
         report = StepReport(
             iterations=self.iterations, substeps=self.substeps, grains=world.grains.n
         )
         self.history = []
         for body in world.bodies:
             body.force, body.torque = np.zeros(3), np.zeros(3)
-        if world.grains.n == 0:
+        if world.grains.n == 0 and not cloths:
             return report
+        if cloths:
+            self.cloth.prepare(cloths, self.iterations)
         for k in range(self.substeps):
             self._substep(world, h, k * h, clock, report)
         self._fill_report(world, report, h)
@@ -125,34 +129,56 @@ class VTS:
         self, world: WorldView, h: float, gone: float, clock: Stages, report: StepReport
     ) -> None:
         """One step of (6)-(9): free velocities, contacts, multipliers, positions."""
-        grains = world.grains
         with clock.stage("search"):
-            fresh = self.contacts.search(grains, h)
+            fresh = self.contacts.search(world.grains, h)
             report.rebuilt += fresh
-        x, v = grains.x[: grains.n], grains.v[: grains.n]
-        v[:, :3] += (h * np.asarray(world.gravity)).astype(v.dtype)  # (21)
+        x, v, material = self._particles(world)
+        pull = (v[:, 3:] > 0) * (h * np.asarray(world.gravity))
+        v[:, :3] += pull.astype(v.dtype)  # (21)
         with clock.stage("walls"):
             self.contacts.find_walls(world, h, gone, fresh)
+            if self.cloth.count:
+                self.cloth.detect(world, x, v, world.grains.n, h, gone)
         with clock.stage("assemble"):
-            self._assemble(world, x, v, h)
+            self._assemble(world, x, v, material, h)
         with clock.stage("solve"):
-            self._solve(x, v, h)
+            self._solve(x, v, h, world.grains.n)
         x[:, :3] += v[:, :3] * v.dtype.type(h)  # (7)
         with clock.stage("forces"):
-            self.contacts.keep(self.rows, 1.0 / (h * self.substeps))
-            self.contacts.walls.add_forces(world.bodies, grains.x)
+            self._give_back(world, x, v, h)
+
+    def _particles(self, world: WorldView) -> tuple[Array, Array, Array]:
+        """Grains, and cloth behind them: positions, velocities (views where there is no cloth)."""
+        grains = world.grains
+        x, v, material = grains.x[: grains.n], grains.v[: grains.n], grains.material
+        if not self.cloth.count:
+            return x, v, material
+        more = self.cloth.count
+        x, v = (np.concatenate([a, np.zeros((more, 4), a.dtype)]) for a in (x, v))
+        material = np.concatenate([material[: grains.n], np.zeros(more, np.int32)])
+        kinds = [world.add_material(cloth.material) for cloth in self.cloth.cloths]  # type: ignore[attr-defined]
+        self.cloth.gather(x, v, material, grains.n, kinds)
+        return x, v, material
 
     bent = False  # whether position errors follow the iterations
 
-    def _assemble(self, world: WorldView, x: Array, v: Array, h: float) -> None:
+    def _assemble(self, world: WorldView, x: Array, v: Array, material: Array, h: float) -> None:
         """Write all constraints of the step, with the impulses that they start from."""
         pairing = Pairing.of(world.materials, self.restitution, v.dtype)
         law = self.contacts.law(world, h, self.gamma, self._warm(), self.bent)
-        self.rows.reserve(self.contacts.room(), 0)
+        room = self.contacts.room()
+        more, quads = self.cloth.room() if self.cloth.count else (0, 0)
+        self.rows.reserve(room + more, quads)
+        self.rows.n = len(v)
         units = self.contacts.fill(world, self.rows, x, v, law, pairing)
+        if self.cloth.count:
+            first = world.grains.n
+            units += self.cloth.fill(
+                world, self.rows, x, v, first, room, law, pairing, material
+            )
         self.rows.arrange(units, len(v))
 
-    def _solve(self, x: Array, v: Array, h: float) -> None:
+    def _solve(self, x: Array, v: Array, h: float, first: int) -> None:
         """Iterate on the multipliers; v follows them, (27)."""
         rows, par, friction = self.rows, self._parameters(v, h), FRICTION[self.friction]
         if self.friction == "post":
@@ -162,16 +188,38 @@ class VTS:
             self.iterations, self._omega(), self.safe, self.a, self.b, self._delay(), self.exact
         )
         self.used = ITERATIONS.get(self.iteration)(rows, v, par, friction, tuning)
-        if self.record:
-            self._note()
-            for it in range(self.iterations):
-                self.used.run(it, it + 1)
-                self._note()
+        forms = bool(self.cloth.count and self.cloth.forms)
+        if self.record or forms:
+            self._iterate_slowly(x, v, h, first, forms)
         else:
             self.used.run(0, self.iterations)
         if self.friction == "post":
             self._rub(v, par)
         self.last_h = h
+
+    def _iterate_slowly(self, x: Array, v: Array, h: float, first: int, forms: bool) -> None:
+        """One iteration after the other: to note residuals, or to let forms see positions."""
+        assert self.used is not None
+        if self.record:
+            self._note()
+        for it in range(self.iterations):
+            if forms and self.bent and it >= self._delay():
+                self.cloth.evaluate(self.rows, x + v.dtype.type(h) * v, first)
+                self.used.set_alpha()
+            self.used.run(it, it + 1)
+            if self.record:
+                self._note()
+
+    def _give_back(self, world: WorldView, x: Array, v: Array, h: float) -> None:
+        """Hand impulses, forces and, where cloth was among them, particles back."""
+        grains, share = world.grains, 1.0 / (h * self.substeps)
+        if self.cloth.count:
+            grains.x[: grains.n], grains.v[: grains.n] = x[: grains.n], v[: grains.n]
+            self.cloth.scatter(x, v, grains.n, h)
+            self.cloth.keep(world, self.rows, share)
+        if grains.n:
+            self.contacts.keep(self.rows, share)
+            self.contacts.walls.add_forces(world.bodies, grains.x)
 
     def _parameters(self, v: Array, h: float) -> Array:
         par = np.zeros(at.NPAR, v.dtype)
@@ -243,15 +291,22 @@ class VTS:
 
     def state(self) -> dict[str, Any]:
         """Everything that a bit-for-bit restart needs."""
-        return {"contacts": self.contacts.state(), "last_h": self.last_h}
+        return {
+            "contacts": self.contacts.state(),
+            "cloth": self.cloth.state(),
+            "last_h": self.last_h,
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put a state back."""
         self.contacts.restore(state["contacts"])
+        self.cloth.restore(state["cloth"])
         self.last_h = float(state["last_h"])
 
 
 def _strip_friction(rows: Rows) -> None:
     """Take remembered friction out of the impulses: the solver starts from pushes alone."""
-    normal, p = rows.row[:, :3], rows.imp[:, :3]
-    p[:] = normal * np.maximum((p * normal).sum(axis=1), 0)[:, None]
+    for kind, first, last in zip(rows.kind, rows.first, rows.last, strict=True):
+        if kind in (at.PAIR, at.WALL, at.FACE):
+            normal, p = rows.row[first:last, :3], rows.imp[first:last, :3]
+            p[:] = normal * np.maximum((p * normal).sum(axis=1), 0)[:, None]

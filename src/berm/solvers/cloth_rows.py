@@ -1,0 +1,295 @@
+"""Cloth as constraints on particles that stand behind the grains, two-way in one solver loop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from berm.core.cloth import Cloth
+from berm.kernels import cloth_faces, vts_contacts
+from berm.kernels.vts_law import FACE, FORM, LINK, WALL
+from berm.solvers.base import WorldView
+from berm.solvers.contact_list import slab_limits
+from berm.solvers.velocity_contacts import WALL_SKIN, Pairing
+from berm.solvers.velocity_rows import Rows, Unit
+from berm.solvers.walls import Walls
+
+Array = npt.NDArray[Any]
+
+LINKS_TOGETHER = 2500  # links that one unit sweeps
+SLACK = 0.1  # radii: grains this far from a face's way take part
+
+
+class ClothRows:
+    """All cloth of a world: its particles behind the grains, its links, walls, faces and forms."""
+
+    def __init__(self, dtype: npt.DTypeLike) -> None:
+        self.dtype = np.dtype(dtype)
+        self.walls = Walls(dtype)
+        self.key: tuple[int, ...] = ()
+        self.cloths: list[Cloth] = []
+        self.count = 0  # particles
+        self.side: list[Array] = []  # of each cloth, by the grains' tags: +1, -1, 0 unknown
+        self.pushed: tuple[Array, Array] = (np.zeros(0, np.int64), np.zeros((0, 3)))
+        self.wall_last: Array = np.zeros(0, np.int64)
+
+    def prepare(self, cloths: list[Cloth], iterations: int) -> None:
+        """Order links so that runs of them touch few particles; done once a set of cloth."""
+        key = (iterations, *(len(c.position) + 7 * len(c.links) for c in cloths))
+        if key == self.key:
+            return
+        self.key, self.cloths = key, cloths
+        self.count = sum(len(c.position) for c in cloths)
+        self.base = np.cumsum([0] + [len(c.position) for c in cloths])
+        if len(self.side) != len(cloths):
+            self.side = [np.zeros(0, np.int8) for _ in cloths]
+        pairs, rest, share = [], [], []
+        for cloth, base in zip(cloths, self.base, strict=False):
+            low = cloth.links.min(axis=1, initial=len(cloth.position))
+            order = np.argsort(low // max(len(cloth.position) // 8, 1), kind="stable")
+            pairs.append(cloth.links[order] + base)
+            rest.append(cloth.rest[order])
+            # [MHHR07]: so that all iterations together correct `stiffness` of the error
+            share.append(1.0 - (1.0 - cloth.stiffness[order]) ** (1.0 / iterations))
+        self.pairs = np.concatenate(pairs) if pairs else np.zeros((0, 2), np.int64)
+        self.rest = np.concatenate(rest) if rest else np.zeros(0)
+        self.share = np.concatenate(share) if share else np.zeros(0)
+
+    def gather(self, x: Array, v: Array, material: Array, first: int, materials: list[int]) -> None:
+        """Write the cloth's particles to rows from `first` on."""
+        for cloth, base, mat in zip(self.cloths, self.base, materials, strict=False):
+            rows = slice(first + base, first + base + len(cloth.position))
+            x[rows, :3], x[rows, 3] = cloth.position, cloth.thickness
+            v[rows, :3], v[rows, 3] = cloth.velocity, cloth.inverse_mass
+            material[rows] = mat
+
+    def scatter(self, x: Array, v: Array, first: int, h: float) -> None:
+        """Take positions and velocities back."""
+        for cloth, base in zip(self.cloths, self.base, strict=False):
+            rows = slice(first + base, first + base + len(cloth.position))
+            cloth.position[:], cloth.velocity[:] = x[rows, :3], v[rows, :3]
+            if cloth.damping > 0.0:
+                cloth.velocity *= np.exp(-cloth.damping * h)
+
+    # ---- constraints ----------------------------------------------------------------------
+
+    def detect(self, world: WorldView, x: Array, v: Array, first: int, h: float, gone: float) -> None:
+        """Find the contacts of vertices with bodies and of grains with faces."""
+        mine = np.zeros((self.count + 8, 4), self.dtype), np.zeros((self.count + 8, 4), self.dtype)
+        mine[0][: self.count], mine[1][: self.count] = x[first:], v[first:]
+        thick = float(x[first:, 3].mean(dtype=np.float64))
+        self.walls.find(
+            world.bodies, *mine, self.count, slab_limits(self.count), h, (0.0, 0.0, 0.0),
+            max(WALL_SKIN, 1.0) * thick, None, gone,
+        )  # fmt: skip
+        found = [
+            self._faces(k, world.grains, x, v, first, h) for k in range(len(self.cloths))
+        ] if first else []
+        self.meta = np.concatenate([m for m, _ in found]) if found else np.zeros((0, 4), np.int64)
+        self.near = np.concatenate([o for _, o in found]) if found else np.zeros((0, 8))
+
+    def _faces(self, k: int, grains: Any, x: Array, v: Array, first: int, h: float) -> tuple[Array, Array]:
+        """Contacts of grains with the faces of cloth k: (grain, face, side, cloth), geometry."""
+        cloth, n = self.cloths[k], first
+        widest = float(x[:n, 3].max())
+        fastest = float(np.sqrt((v[:n, :3].astype(float) ** 2).sum(1).max()))
+        rows = slice(first + self.base[k], first + self.base[k + 1])
+        reach = 2.0 * (widest + cloth.thickness) + h * fastest
+        lo = x[rows, :3].min(axis=0).astype(float) - reach
+        span = x[rows, :3].max(axis=0) + reach - lo
+        cell = max(2.0 * widest, float((span.prod() / (4.0 * n + 4096.0)) ** (1 / 3)))
+        dims = (np.floor(span / cell) + 1).astype(np.int64)
+        start = np.zeros(int(dims.prod()) + 1, np.int64)
+        order, number = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        cloth_faces.into_cells(x, n, lo, cell, dims, start, order, number)
+        if len(self.side[k]) < grains.next_tag:
+            self.side[k] = np.concatenate(
+                [self.side[k], np.zeros(grains.next_tag - len(self.side[k]), np.int8)]
+            )
+        tags = grains.tag[:n]
+        side = self.side[k][tags]
+        room = 8 * n + 64
+        while True:
+            meta, out = np.zeros((room, 4), np.int64), np.zeros((room, 8))
+            many = cloth_faces.find(
+                x, v, int(rows.start), cloth.faces, cloth.thickness, h, SLACK, widest, fastest,
+                side, lo, cell, dims, start, order, out, meta,
+            )  # fmt: skip
+            if many <= room:
+                break
+            room = many
+        meta, out = meta[:many], out[:many]
+        by_grain = np.lexsort((meta[:, 1], out[:, 7], meta[:, 0]))
+        keep = np.zeros(many, np.int64)
+        keep = keep[: cloth_faces.thin(by_grain, meta, out, keep)]
+        meta, out = meta[keep], out[keep]
+        self.side[k][:] = 0  # grains that are no longer near may come back on the other side
+        self.side[k][tags[meta[::-1, 0]]] = meta[::-1, 2]  # the nearest contact decides
+        meta[:, 3] = k
+        return meta, out
+
+    @property
+    def forms(self) -> list[tuple[Cloth, int, Any]]:
+        """All forms with their cloth and its first vertex."""
+        return [
+            (cloth, int(base), form)
+            for cloth, base in zip(self.cloths, self.base, strict=False)
+            for form in cloth.forms
+        ]
+
+    def room(self) -> tuple[int, int]:
+        """Rows that the cloth needs at most: of two particles, and of four."""
+        return (
+            len(self.pairs) + self.walls.rows.size,
+            len(self.meta) + sum(len(form.vertices) for _, _, form in self.forms),
+        )
+
+    def fill(
+        self, world: WorldView, rows: Rows, x: Array, v: Array, first: int, at: int, law: Array,
+        pairing: Pairing, material: Array,
+    ) -> list[Unit]:  # fmt: skip
+        """Write the cloth's rows from `at` on, those of four particles from rows.qbase on."""
+        units = self._fill_links(rows, x, first, at)
+        self.wall_base = at + len(self.pairs)
+        units += self._fill_walls(world, rows, x, v, first, law, pairing, material)
+        rows.faces = len(self.meta)
+        units += self._fill_faces(world, rows, first, law, pairing, material)
+        units += self._fill_forms(rows, x, first)
+        return units
+
+    def _fill_links(self, rows: Rows, x: Array, first: int, at: int) -> list[Unit]:
+        """Links start from nothing: their directions turn too fast for last impulses to help."""
+        here = slice(at, at + len(self.pairs))
+        pairs = self.pairs + first
+        d = x[pairs[:, 0], :3].astype(float) - x[pairs[:, 1], :3]
+        far = np.linalg.norm(d, axis=1)
+        row = rows.row[here]
+        row[:] = 0
+        row[:, :3] = d / np.maximum(far, 1e-30)[:, None]
+        row[:, 3], row[:, 4], row[:, 11] = far - self.rest, self.rest, self.share
+        rows.ends[here] = pairs
+        rows.imp[here] = 0
+        units = []
+        for begin in range(0, len(pairs), LINKS_TOGETHER):
+            part = pairs[begin : begin + LINKS_TOGETHER]
+            block = (LINK, at + begin, at + begin + len(part))
+            units.append(Unit([block], int(part.min()), int(part.max()) + 1))
+        return units
+
+    def _fill_walls(
+        self, world: WorldView, rows: Rows, x: Array, v: Array, first: int, law: Array,
+        pairing: Pairing, material: Array,
+    ) -> list[Unit]:  # fmt: skip
+        walls = self.walls
+        slabs, cap = walls.rows.shape
+        self.wall_last = np.zeros(slabs, np.int64)
+        body_mat = np.array([body.material for body in world.bodies] or [0], np.int32)
+        vts_contacts.walls(
+            self.wall_base, first, walls.count, walls.rows, walls.body, walls.plane, walls.impulse,
+            x, v, material, pairing.count, body_mat, pairing.mu_s, pairing.mu_k, pairing.rest, law,
+            rows.ends, rows.slot, rows.row, rows.imp, self.wall_last, np.zeros((slabs, 3)),
+        )  # fmt: skip
+        limits = walls.slab_start + first
+        return [
+            Unit([(WALL, self.wall_base + s * cap, int(self.wall_last[s]))], int(limits[s]),
+                 int(limits[s + 1]))
+            for s in range(slabs)
+        ]  # fmt: skip
+
+    def _fill_faces(
+        self, world: WorldView, rows: Rows, first: int, law: Array, pairing: Pairing, material: Array
+    ) -> list[Unit]:
+        many = len(self.meta)
+        if not many:
+            return []
+        grain, face, cloth = self.meta[:, 0], self.meta[:, 1], self.meta[:, 3]
+        here = slice(rows.qbase, rows.qbase + many)
+        corner = np.empty((many, 3), np.int64)
+        size = rows.row[here][:, 4]
+        row = rows.row[here]
+        row[:] = 0
+        for k, (one, base) in enumerate(zip(self.cloths, self.base, strict=False)):
+            mine = cloth == k
+            corner[mine] = one.faces[face[mine]] + base + first
+            size[mine] = one.thickness
+        size += world.grains.x[grain, 3]
+        rows.ends[here, 0] = grain
+        rows.quad[:many, 0], rows.quad[:many, 1:] = grain, corner
+        rows.coef[:many, 0], rows.coef[:many, 1:] = 1.0, -self.near[:, :3]
+        gap = self.near[:, 6]
+        row[:, :3] = self.near[:, 3:6]
+        bent = law[vts_contacts.BENT] != 0
+        row[:, 3] = gap if bent else law[vts_contacts.GAMMA] * gap / law[vts_contacts.DT]
+        row[:, 6] = pairing.mu_s[material[grain] * pairing.count + material[corner[:, 0]]]
+        row[:, 11] = 1.0
+        rows.imp[here] = 0
+        if law[vts_contacts.WARM] > 0.0 and len(self.pushed[0]):
+            keys = self._keys(world)
+            place = np.minimum(np.searchsorted(self.pushed[0], keys), len(self.pushed[0]) - 1)
+            same = self.pushed[0][place] == keys
+            rows.imp[here, :3][same] = law[vts_contacts.WARM] * self.pushed[1][place[same]]
+        return [Unit([(FACE, rows.qbase, rows.qbase + many)], 0, rows.n)]
+
+    def _keys(self, world: WorldView) -> Array:
+        tag = world.grains.tag[self.meta[:, 0]]
+        return np.asarray((tag * len(self.cloths) + self.meta[:, 3]) * (1 << 24) + self.meta[:, 1])
+
+    def _fill_forms(self, rows: Rows, x: Array, first: int) -> list[Unit]:
+        units, at = [], len(self.meta)
+        for _, base, form in self.forms:
+            m, k = form.vertices.shape
+            rows.quad[at : at + m] = -1
+            rows.quad[at : at + m, :k] = form.vertices + base + first
+            rows.grad[at : at + m] = 0
+            here = slice(rows.qbase + at, rows.qbase + at + m)
+            rows.row[here] = 0
+            rows.row[here, 8], rows.row[here, 9] = form.lower, form.upper
+            rows.row[here, 11] = 1.0 - (1.0 - form.stiffness) ** (1.0 / self.key[0])
+            rows.imp[here] = 0
+            units.append(Unit([(FORM, rows.qbase + at, rows.qbase + at + m)], 0, rows.n))
+            at += m
+        self.evaluate(rows, x, first)
+        return units
+
+    def evaluate(self, rows: Rows, x: Array, first: int) -> None:
+        """Let forms see positions x: their errors and gradients follow."""
+        at = len(self.meta)
+        for cloth, base, form in self.forms:
+            m, k = form.vertices.shape
+            where = x[first + base : first + base + len(cloth.position), :3].astype(float)
+            error, grad = form.evaluate(where)
+            rows.row[rows.qbase + at : rows.qbase + at + m, 3] = error
+            rows.grad[at : at + m, :k] = grad
+            at += m
+
+    def keep(self, world: WorldView, rows: Rows, share: float) -> None:
+        """Give the impulses back for the next step and the forces to bodies."""
+        real: Any = self.dtype.type
+        vts_contacts.keep_walls(
+            self.wall_base, self.walls.rows.shape[1], rows.slot, rows.imp, self.wall_last,
+            real(share), self.walls.impulse, self.walls.total,
+        )  # fmt: skip
+        mine = np.zeros((self.count + 8, 4), self.dtype)
+        self.gather(mine, np.zeros_like(mine), np.zeros(len(mine), np.int32), 0, [0] * len(self.cloths))
+        self.walls.add_forces(world.bodies, mine)
+        keys = self._keys(world)
+        order = np.argsort(keys, kind="stable")
+        faces = rows.imp[rows.qbase : rows.qbase + len(keys), :3]
+        self.pushed = keys[order], faces[order].astype(float)
+
+    def state(self) -> dict[str, Any]:
+        """Everything that a bit-for-bit restart needs."""
+        return {
+            "walls": self.walls.state(),
+            "side": [side.copy() for side in self.side],
+            "keys": self.pushed[0].copy(),
+            "pushed": self.pushed[1].copy(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put a state back."""
+        self.walls.restore(state["walls"])
+        self.side = [np.array(side, np.int8) for side in state["side"]]
+        self.pushed = np.array(state["keys"], np.int64), np.array(state["pushed"], float)
