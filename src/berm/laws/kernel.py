@@ -11,7 +11,8 @@ import math
 import numpy as np
 
 from berm.kernels.distance import feature, to_body, to_world
-from berm.kernels.jit import inline, inner, pjit, prange
+from berm.kernels.fused import inline, inner
+from berm.kernels.jit import pjit, prange
 from berm.kernels.mesh_contacts import GAP, NX, NY, NZ, gather, take_best
 from berm.kernels.near_walls import MESH_SLOTS
 from berm.kernels.rigid_grains import CHUNK, drift_chunk, kick_chunk, kick_slab, move_slab
@@ -26,8 +27,8 @@ TURNS = False  # law: whether there is a rolling law
 
 # Columns of statistics, one row a slab.
 CONTACTS, OVERLAP, DEEPEST, WALLS = range(4)
-# A vector whose square leaves the plane of contact by less than this share lies in it.
-FLAT = 1e-24
+# Below this share of its square out of the plane, what a vector loses there is not worth a root.
+FLAT = 1e-12
 # Planes of one mesh whose normals differ less are the same contact of a step before.
 SAME_COS = 0.9
 
@@ -38,8 +39,8 @@ def flat(hist, k, at, nx, ny, nz):
     ax, ay, az = hist[k, at], hist[k, at + 1], hist[k, at + 2]
     size2 = ax * ax + ay * ay + az * az
     out = ax * nx + ay * ny + az * nz
+    ax, ay, az = ax - out * nx, ay - out * ny, az - out * nz
     if out * out > FLAT * size2:
-        ax, ay, az = ax - out * nx, ay - out * ny, az - out * nz
         left2 = ax * ax + ay * ay + az * az
         scale = math.sqrt(size2 / left2) if left2 > 0.0 else 0.0
         ax, ay, az = scale * ax, scale * ay, scale * az
@@ -86,16 +87,16 @@ def contact(p, hist, k, nx, ny, nz, xi, vx, vy, vz, wx, wy, wz, r_eff, r_min, m_
 def pair_slab(s, slab, ptr, nbr, hist, x, v, spin, material, nmat, prm, f, elapsed, keep, stats):
     """Contacts between the spheres of one slab and their neighbours, (1)-(2)."""
     touching, sum_xi, most_xi = 0, 0.0, 0.0
-    for i in range(slab[s], slab[s + 1]):
-        if ptr[i] == ptr[i + 1]:
+    for i in range(np.uint64(slab[s]), np.uint64(slab[s + 1])):  # unsigned: no test for below 0
+        if ptr[i] == ptr[i + np.uint64(1)]:
             continue
         px, py, pz, r = x[i, 0], x[i, 1], x[i, 2], x[i, 3]
         ux, uy, uz, wi = v[i, 0], v[i, 1], v[i, 2], v[i, 3]
         sx, sy, sz = spin[i, 0], spin[i, 1], spin[i, 2]
         kind = material[i] * nmat
         fx, fy, fz, tx, ty, tz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        for k in range(ptr[i], ptr[i + 1]):
-            j = nbr[k]
+        for k in range(np.uint64(ptr[i]), np.uint64(ptr[i + np.uint64(1)])):
+            j = np.uint64(nbr[k])
             nx, ny, nz = x[j, 0] - px, x[j, 1] - py, x[j, 2] - pz
             q = x[j, 3]
             far2 = nx * nx + ny * ny + nz * nz

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from berm.core.materials import Material
-from berm.kernels.jit import inline
+from berm.kernels.fused import inline
 from berm.laws.base import NORMAL, NormalLaw, Numbers, pair_damping, pair_restitution
 from berm.laws.normal_linear import damping_ratio
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from berm.core.materials import Material
-from berm.kernels.jit import inline
+from berm.kernels.fused import inline
 from berm.laws.base import NORMAL, NormalLaw, Numbers
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from berm.core.errors import InputError
 from berm.core.materials import Material
-from berm.kernels.jit import inline
+from berm.kernels.fused import inline
 from berm.laws.base import NORMAL, NormalLaw, Numbers, pair_restitution
 
 

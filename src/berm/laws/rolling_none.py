@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from berm.kernels.jit import inline
+from berm.kernels.fused import inline
 from berm.laws.base import ROLLING, Law
 
 
