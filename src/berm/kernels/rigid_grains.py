@@ -9,8 +9,6 @@ are rows[first[b]:first[b + 1]] at offset (3) in the body's frame.
 
 from __future__ import annotations
 
-import math
-
 from berm.kernels.jit import inline, inner, pjit, prange
 from berm.kernels.rotation import free_turn, normalise, rotate, rotate_back
 
@@ -170,9 +168,3 @@ def sum_forces(first, rows, place, x, f, out):
     for c in prange((first.shape[0] - 1 + CHUNK - 1) // CHUNK):
         _sum_chunk(c, first, rows, place, x, f, out)
 
-
-def kinetic_energy(mass, velocity, inertia, momentum):
-    """Energy (J) of bodies, from moments and angular momentum in their frames."""
-    return 0.5 * float((mass * (velocity**2).sum(axis=1)).sum()) + 0.5 * math.fsum(
-        (momentum**2 / inertia).ravel().tolist()
-    )

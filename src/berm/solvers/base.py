@@ -15,6 +15,7 @@ class WorldView(Protocol):
     """The parts of a world that a solver reads and writes."""
 
     grains: Any
+    clumps: Any
     bodies: list[Any]
     joints: list[Any]
     materials: list[Any]

@@ -322,9 +322,8 @@ class DEM:
         energy = 0.5 * float(((v[:, :3] ** 2).sum(axis=1) / v[:, 3]).sum())
         energy += 0.5 * float(((w[:, :3] ** 2).sum(axis=1) / w[:, 3]).sum())
         if clumps.n:
-            energy += rigid_grains.kinetic_energy(
-                clumps.mass, clumps.velocity, clumps.inertia[:, :3], clumps.momentum[:, :3]
-            )
+            energy += 0.5 * float((clumps.mass * (clumps.velocity**2).sum(axis=1)).sum())
+            energy += 0.5 * float((clumps.momentum[:, :3] ** 2 / clumps.inertia[:, :3]).sum())
         report.kinetic_energy = energy
         bad = np.flatnonzero(~np.isfinite(grains.x[:n]).all(axis=1))
         if bad.size or not math.isfinite(energy):
