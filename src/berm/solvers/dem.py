@@ -34,10 +34,10 @@ class DEM:
 
     normal, tangential, rolling, cohesion: contact laws, by name, as {law: name, option: value}, or
     as objects of `berm.laws`. integrator: "verlet" (fixed steps) or "rkf45" (adaptive, 3.4).
-    step (s): None: contact time / steps_a_contact. tolerance: of RKF45, in smallest radii and their
-    speed of fall. skin: margin of the neighbour list, in radii. start_overlap: the largest, in radii,
-    that is taken for a start and not for a mistake. The step of the world is cut into whole steps
-    of the solver.
+    step_size (s): None: contact time / steps_a_contact; the world's step is cut into whole steps of
+    the solver. tolerance: of RKF45, in smallest radii and their speed of fall. skin: margin of the
+    neighbour list, in radii. start_overlap: the largest, in radii, that is taken for a start and
+    not for a mistake.
     """
 
     normal: Any = "hertz"

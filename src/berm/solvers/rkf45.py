@@ -184,7 +184,7 @@ class _State:
         new, error = [], 0.0
         for part, old in enumerate(self.y):
             new.append(old + h * sum(b * k[part] for b, k in zip(FIFTH, slopes, strict=True)))
-            off = h * sum(e * k[part] for e, k in zip(ERROR, slopes, strict=True))
+            off = h * np.asarray(sum(e * k[part] for e, k in zip(ERROR, slopes, strict=True)))
             if off.size:
                 error = max(error, float(np.abs(off / self.scale[part]).max()))
         if not np.isfinite(error):
