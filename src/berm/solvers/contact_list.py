@@ -60,8 +60,10 @@ class ContactList:
     settled bed searches rarely.
     """
 
-    STATE = ("slab", "part", "lanes", "ptr", "nbr", "imp", "home", "reach", "base", "ref", "colour",
-             "turn")  # fmt: skip
+    STATE: tuple[str, ...] = (
+        "slab", "part", "lanes", "ptr", "nbr", "imp", "home", "reach", "base", "ref", "colour",
+        "turn",
+    )  # fmt: skip
 
     def __init__(self, dtype: npt.DTypeLike, ahead: bool = True, remember: bool = True) -> None:
         self.dtype = np.dtype(dtype)

@@ -21,7 +21,7 @@ class PairList(ContactList):
     and the square of that way.
     """
 
-    STATE = ("slab", "ptr", "nbr", "hist", "reach", "ref", "colour", "turn")
+    STATE: tuple[str, ...] = ("slab", "ptr", "nbr", "hist", "reach", "ref", "colour", "turn")
 
     def __init__(self, dtype: npt.DTypeLike, width: int) -> None:
         super().__init__(dtype, ahead=False)
