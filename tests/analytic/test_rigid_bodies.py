@@ -117,19 +117,35 @@ def test_ball_bounces_by_its_restitution(e):
     assert top / math.sqrt(2 * G) == pytest.approx(e, rel=0.03)
 
 
-def test_ball_rolls_down_a_slope():
-    """A17 for a body: 5/7 g sin(theta) where friction holds; 1 %."""
+@pytest.mark.parametrize(
+    "shape", [berm.Sphere(0.1), berm.Cylinder(0.1, 0.2), berm.Capsule(0.1, 0.2)]
+)
+def test_round_bodies_roll_down_a_slope(shape):
+    """A17 for bodies: g sin(theta) / (1 + I / (m r^2)) where friction holds; 1 %."""
     theta = math.radians(10)
     turn = rotation_about((0, 1, 0), theta)
     world = berm.World()
     world.add_body(berm.Plane(), material=alike(), rotation=turn)
-    ball = world.add_body(
-        berm.Sphere(0.1), dynamic=True, material=alike(), position=0.1 * turn[:, 2]
-    )
+    body = world.add_body(
+        shape, dynamic=True, material=alike(), position=0.1 * turn[:, 2],
+        rotation=rotation_about((1, 0, 0), math.pi / 2),
+    )  # fmt: skip
     world.run(1.0)
-    speed = float(ball.velocity @ turn[:, 0])
-    assert speed == pytest.approx(5 / 7 * G * math.sin(theta), rel=0.01)
-    assert ball.angular_velocity[1] == pytest.approx(speed / 0.1, rel=0.01)
+    speed = float(body.velocity @ turn[:, 0])
+    share = 1 / (1 + body.inertia[2, 2] / (body.mass * 0.01))
+    assert speed == pytest.approx(share * G * math.sin(theta), rel=0.01)
+    assert body.angular_velocity[1] == pytest.approx(speed / 0.1, rel=0.01)
+
+
+def test_beams_laid_crosswise_meet_edge_to_edge():
+    world = berm.World()
+    world.add_body(berm.Plane())
+    low = world.add_body(berm.Box((0.5, 0.05, 0.05)), dynamic=True, position=(0, 0, 0.025))
+    high = world.add_body(berm.Box((0.05, 0.5, 0.05)), dynamic=True, position=(0.07, 0.01, 0.08))
+    world.run(1.0)
+    assert low.position[2] == pytest.approx(0.025, abs=5e-4)
+    assert high.position[2] == pytest.approx(0.075, abs=1e-3)
+    assert high.rotation[2, 2] > 0.999
 
 
 def test_two_bodies_keep_momentum_when_they_collide():

@@ -1,7 +1,9 @@
 """Contacts between bodies: sample points of one body's surface against the other's distance.
 
-A sample is x, y, z, radius in its body's frame; those of body b are samples[first[b]:first[b+1]],
-the convex corners of them first. A pair (a, b) asks for a's samples in b's distance. A contact is a
+A sample is x, y, z, radius in its body's frame, what it is, and three numbers more: a POINT; an EDGE
+of which those three are the direction and length; a RIM about z, of which the first is the radius.
+Of edges and rims the deepest point counts. Samples of body b are samples[first[b]:first[b+1]], the
+convex corners of them first. A pair (a, b) asks for a's samples in b's distance. A contact is a
 row of NROW numbers, and the two bodies; its normal points from b to a. memory[pair's first slot +
 sample] keeps the impulse for the next substep.
 """
@@ -24,6 +26,11 @@ GAP, MU_S, MU_K, BOUNCE, T0, VN0, LN, LT, SLOT, W_N, W_T = 9, 10, 11, 12, 13, 16
 CORNER = 24
 NROW = 25
 MARGIN = 0.01  # of the sampled body's size: samples nearer than this may come into contact
+POINT, EDGE, RIM = 0.0, 1.0, 2.0
+GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
+SEARCH = 16  # cuts of an edge: its deepest point is known to 0.05 % of its length
+AT_END = 0.02  # of an edge: nearer to its end, the corner stands for it
+FLAT = 1e-3  # sine of the angle below which a rim lies flat
 ENOUGH = 3  # corners that carry a body
 WARM = 0.8  # part of its last impulse that a contact starts from; all of it shakes tall stacks
 RECOVER = 0.2  # part of an overlap that a substep takes away
@@ -117,6 +124,64 @@ def apart(a, b, ball, rot, org):
     return not near_ball(b, ball, rot, org, cx + org[a, 0], cy + org[a, 1], cz + org[a, 2], more)
 
 
+@inner
+def sample_in(a, b, s, rot, org):
+    """Place of a sample of a in the frame of b's shape."""
+    px, py, pz = from_shape(a, rot, s[0], s[1], s[2])
+    return to_shape(b, rot, org, px + org[a, 0], py + org[a, 1], pz + org[a, 2])
+
+
+@inner
+def edge_in(a, b, s, rot):
+    """Direction of an edge of a in the frame of b's shape."""
+    px, py, pz = from_shape(a, rot, s[5], s[6], s[7])
+    return (
+        rot[b, 0, 0] * px + rot[b, 1, 0] * py + rot[b, 2, 0] * pz,
+        rot[b, 0, 1] * px + rot[b, 1, 1] * py + rot[b, 2, 1] * pz,
+        rot[b, 0, 2] * px + rot[b, 1, 2] * py + rot[b, 2, 2] * pz,
+    )
+
+
+@inner
+def rim_in(a, b, s, gx, gy, gz, rot):
+    """Way from the middle of a rim of a to its point farthest against g, in b's frame; found."""
+    nx, ny, nz = from_shape(b, rot, gx, gy, gz)
+    ux = -(rot[a, 0, 0] * nx + rot[a, 1, 0] * ny + rot[a, 2, 0] * nz)
+    uy = -(rot[a, 0, 1] * nx + rot[a, 1, 1] * ny + rot[a, 2, 1] * nz)
+    size = math.sqrt(ux * ux + uy * uy)
+    if size < FLAT:
+        return False, 0.0, 0.0, 0.0
+    px, py, pz = from_shape(a, rot, s[5] * ux / size, s[5] * uy / size, 0.0)
+    return (
+        True,
+        rot[b, 0, 0] * px + rot[b, 1, 0] * py + rot[b, 2, 0] * pz,
+        rot[b, 0, 1] * px + rot[b, 1, 1] * py + rot[b, 2, 1] * pz,
+        rot[b, 0, 2] * px + rot[b, 1, 2] * py + rot[b, 2, 2] * pz,
+    )
+
+
+@inner
+def reach_of(s):
+    """How far (m) a sample reaches from its place."""
+    if s[4] == EDGE:
+        return math.sqrt(s[5] * s[5] + s[6] * s[6] + s[7] * s[7])
+    return s[5] if s[4] == RIM else 0.0
+
+
+@inner
+def note(
+    a, b, k, s, ux, uy, uz, d, gx, gy, gz, rot, org, corners, law, pair, slots, first, x, v, omega,
+    start, h, rows, who, count,
+):  # fmt: skip
+    """Append the contact at the point u of b's frame, with distance d and gradient g."""
+    px, py, pz = from_shape(b, rot, ux, uy, uz)
+    nx, ny, nz = from_shape(b, rot, gx, gy, gz)
+    add_contact(
+        a, b, px + org[b, 0], py + org[b, 1], pz + org[b, 2], s[3], d, nx, ny, nz, k < corners[a],
+        law, pair, slots[pair] + k - first[a], x, v, omega, start, h, rows, who, count,
+    )  # fmt: skip
+
+
 @jit
 def shape_pairs(
     pairs, slots, law, kinds, prm, samples, first, corners, ball, rot, org, x, v, omega, start, h,
@@ -132,17 +197,50 @@ def shape_pairs(
         last = corners[a] if prm[b, 0] < 0.0 or ball[b, 3] < 0.0 else first[a + 1]
         for k in range(first[a], last):
             s = samples[k]
-            px, py, pz = from_shape(a, rot, s[0], s[1], s[2])
-            px, py, pz = px + org[a, 0], py + org[a, 1], pz + org[a, 2]
-            if not near_ball(b, ball, rot, org, px, py, pz, margin + s[3]):
-                continue
-            ux, uy, uz = to_shape(b, rot, org, px, py, pz)
+            ux, uy, uz = sample_in(a, b, s, rot, org)
             d, gx, gy, gz = distance(kinds[b], prm[b], ux, uy, uz)
+            if d - s[3] - reach_of(s) >= margin:
+                continue
+            if s[4] == EDGE:
+                ex, ey, ez = edge_in(a, b, s, rot)
+                low, high = 0.0, 1.0
+                t, best = 0.0, d
+                one, two = 1.0 - GOLDEN, GOLDEN
+                d_one = distance(kinds[b], prm[b], ux + one * ex, uy + one * ey, uz + one * ez)[0]
+                d_two = distance(kinds[b], prm[b], ux + two * ex, uy + two * ey, uz + two * ez)[0]
+                for _ in range(SEARCH):
+                    if d_one <= d_two:
+                        high, two, d_two = two, one, d_one
+                        one = high - GOLDEN * (high - low)
+                        d_one = distance(
+                            kinds[b], prm[b], ux + one * ex, uy + one * ey, uz + one * ez
+                        )[0]
+                    else:
+                        low, one, d_one = one, two, d_two
+                        two = low + GOLDEN * (high - low)
+                        d_two = distance(
+                            kinds[b], prm[b], ux + two * ex, uy + two * ey, uz + two * ez
+                        )[0]
+                t = 0.5 * (low + high)
+                if t < AT_END or t > 1.0 - AT_END:  # the corner is there
+                    continue
+                ux, uy, uz = ux + t * ex, uy + t * ey, uz + t * ez
+                d, gx, gy, gz = distance(kinds[b], prm[b], ux, uy, uz)
+            elif s[4] == RIM:
+                found, ex, ey, ez = rim_in(a, b, s, gx, gy, gz, rot)
+                if not found:
+                    continue
+                for _ in range(2):  # where b is bent, the direction is another at the rim
+                    d, gx, gy, gz = distance(kinds[b], prm[b], ux + ex, uy + ey, uz + ez)
+                    found, fx, fy, fz = rim_in(a, b, s, gx, gy, gz, rot)
+                    if found:
+                        ex, ey, ez = fx, fy, fz
+                ux, uy, uz = ux + ex, uy + ey, uz + ez
+                d, gx, gy, gz = distance(kinds[b], prm[b], ux, uy, uz)
             if d - s[3] < margin:
-                nx, ny, nz = from_shape(b, rot, gx, gy, gz)
-                add_contact(
-                    a, b, px, py, pz, s[3], d, nx, ny, nz, k < corners[a], law, pair,
-                    slots[pair] + k - first[a], x, v, omega, start, h, rows, who, count,
+                note(
+                    a, b, k, s, ux, uy, uz, d, gx, gy, gz, rot, org, corners, law, pair, slots,
+                    first, x, v, omega, start, h, rows, who, count,
                 )  # fmt: skip
 
 
@@ -151,7 +249,10 @@ def triangle_pair(
     pair, a, b, is_mesh, tri, normals, frame, dims, starts, members, field, heights,
     slots, law, samples, first, corners, ball, rot, org, x, v, omega, start, h, rows, who, count,
 ):  # fmt: skip
-    """Contacts of one pair whose second body is a mesh or a height field."""
+    """Contacts of one pair whose second body is a mesh or a height field.
+
+    Such a shape is not convex: of an edge, the middle and the quarters are asked.
+    """
     if apart(a, b, ball, rot, org):
         return
     margin = MARGIN * ball[a, 3]
@@ -159,21 +260,40 @@ def triangle_pair(
     for k in range(first[a], first[a + 1]):
         s = samples[k]
         px, py, pz = from_shape(a, rot, s[0], s[1], s[2])
-        px, py, pz = px + org[a, 0], py + org[a, 1], pz + org[a, 2]
-        if not near_ball(b, ball, rot, org, px, py, pz, margin + s[3]):
+        if not near_ball(
+            b, ball, rot, org, px + org[a, 0], py + org[a, 1], pz + org[a, 2],
+            margin + s[3] + reach_of(s),
+        ):  # fmt: skip
             continue
-        ux, uy, uz = to_shape(b, rot, org, px, py, pz)
-        if is_mesh:
-            d, gx, gy, gz, _, _, _ = mesh_distance(
-                tri, normals, frame, dims, starts, members, field, ux, uy, uz
-            )
-        else:
-            d, gx, gy, gz = height_distance(heights, frame, ux, uy, uz, scratch)
-        if d - s[3] < margin:
-            nx, ny, nz = from_shape(b, rot, gx, gy, gz)
-            add_contact(
-                a, b, px, py, pz, s[3], d, nx, ny, nz, k < corners[a], law, pair,
-                slots[pair] + k - first[a], x, v, omega, start, h, rows, who, count,
+        ux, uy, uz = sample_in(a, b, s, rot, org)
+        ex, ey, ez = 0.0, 0.0, 0.0
+        tries = 1
+        if s[4] == EDGE:
+            ex, ey, ez = edge_in(a, b, s, rot)
+            tries = 3
+        best, bx, by, bz, fx, fy, fz = np.inf, ux, uy, uz, 0.0, 0.0, 1.0
+        for turn in range(tries):
+            t = 0.25 * (turn + 1.0)
+            wx, wy, wz = ux + t * ex, uy + t * ey, uz + t * ez
+            for again in range(2 if s[4] == RIM else 1):
+                if is_mesh:
+                    d, gx, gy, gz, _, _, _ = mesh_distance(
+                        tri, normals, frame, dims, starts, members, field, wx, wy, wz
+                    )
+                else:
+                    d, gx, gy, gz = height_distance(heights, frame, wx, wy, wz, scratch)
+                if s[4] == RIM and again == 0:
+                    found, ex, ey, ez = rim_in(a, b, s, gx, gy, gz, rot)
+                    if not found:
+                        d = np.inf
+                        break
+                    wx, wy, wz = ux + ex, uy + ey, uz + ez
+            if d < best:
+                best, bx, by, bz, fx, fy, fz = d, wx, wy, wz, gx, gy, gz
+        if best - s[3] < margin:
+            note(
+                a, b, k, s, bx, by, bz, best, fx, fy, fz, rot, org, corners, law, pair, slots,
+                first, x, v, omega, start, h, rows, who, count,
             )  # fmt: skip
 
 

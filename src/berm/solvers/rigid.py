@@ -137,7 +137,7 @@ class Rigid:
         made = [sample(body.shape) for body in bodies]
         counts = [len(points) for points, _ in made]
         self.first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        self.samples = np.vstack([np.zeros((0, 4)), *(points for points, _ in made)])
+        self.samples = np.vstack([np.zeros((0, 8)), *(points for points, _ in made)])
         self.corners = self.first[:-1] + np.array([k for _, k in made], np.int64)
         balls = [
             ball_around(body.shape, points) for body, (points, _) in zip(bodies, made, strict=True)

@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from berm.core.shapes import Box, Capsule, Cone, Cylinder, HeightField, Mesh, Plane, Sphere
+from berm.kernels.rigid_contacts import EDGE, POINT, RIM
 
 Array = NDArray[Any]
 
-RIM = 24  # points on the rim of a cylinder or cone
-ALONG = 4  # pieces of a box's edge, or of a capsule
+RIM_POINTS = 12  # on the rim of a cylinder or cone, beside its deepest one
 ROUND = 0.02  # of the smallest half width: by this edges of a box and rims are rounded
 MOST = 6000  # samples of a mesh: beyond, its vertices alone
 
 
 def sample(shape: Any) -> tuple[Array, int]:
-    """Return samples (k, 4): point and radius (m) in the body's frame, and how many are corners.
+    """Return samples (k, 8) of `berm.kernels.rigid_contacts`, and how many are corners.
 
     Corners come first; a convex body touches a flat surface with them alone. What has no end, or
     holds grains inside, has none.
@@ -27,12 +27,14 @@ def sample(shape: Any) -> tuple[Array, int]:
     if isinstance(shape, Plane | HeightField) or (
         getattr(shape, "inside", False) and not getattr(shape, "open_ends", False)
     ):
-        return np.zeros((0, 4)), 0
+        return np.zeros((0, 8)), 0
     if isinstance(shape, Sphere):
-        return np.array([[0.0, 0.0, 0.0, shape.radius]]), 1
+        return _rows([[0.0, 0.0, 0.0]], shape.radius), 1
     if isinstance(shape, Capsule):
-        z = 0.5 * shape.height * np.concatenate([[-1, 1], np.linspace(-1, 1, ALONG + 1)[1:-1]])
-        return np.column_stack([np.zeros((len(z), 2)), z, np.full(len(z), shape.radius)]), 2
+        low, high = [0.0, 0.0, -0.5 * shape.height], [0.0, 0.0, 0.5 * shape.height]
+        return np.vstack([
+            _rows([low, high], shape.radius), _rows([low], shape.radius, EDGE, [0, 0, shape.height])
+        ]), 2  # fmt: skip
     if isinstance(shape, Box):
         return _box(0.5 * np.array(shape.size)), 8
     if isinstance(shape, Cylinder | Cone):
@@ -41,29 +43,33 @@ def sample(shape: Any) -> tuple[Array, int]:
     return _mesh(shape)
 
 
-def _points(points: Any, radius: float = 0.0) -> Array:
+def _rows(points: Any, radius: float = 0.0, kind: float = POINT, more: Any = (0, 0, 0)) -> Array:
     points = np.atleast_2d(np.asarray(points, float))
-    return np.column_stack([points, np.full(len(points), radius)])
+    more = np.broadcast_to(np.asarray(more, float), points.shape)
+    return np.column_stack([points, np.full((len(points), 2), (radius, kind)), more])
 
 
 def _box(half: Array) -> Array:
-    """Corners, then points on the edges, then the middles of the faces."""
+    """Corners, then edges.
+
+    Rounded: a sample on an edge proper would not know which of two faces it is to meet.
+    """
+    small = ROUND * float(half.min())
+    half = half - small
     corners = np.array(list(product((-1.0, 1.0), repeat=3)))
-    steps = np.linspace(-1, 1, ALONG + 1)[1:-1]
-    edges = [
-        np.insert([u, v], axis, step)
+    begin = [
+        np.insert([u, v], axis, -1.0)
         for axis in range(3)
         for u, v in product((-1.0, 1.0), repeat=2)
-        for step in steps
     ]
-    faces = np.vstack([np.eye(3), -np.eye(3)])
-    # rounded: a sample on an edge proper would not know which of two faces it is to meet
-    small = ROUND * float(half.min())
-    return _points(np.vstack([corners, edges, faces]) * (half - small), small)
+    along = np.repeat(2.0 * np.diag(half), 4, axis=0)
+    return np.vstack(
+        [_rows(corners * half, small), _rows(np.array(begin) * half, small, EDGE, along)]
+    )
 
 
 def _turned(shape: Cylinder | Cone) -> tuple[Array, int]:
-    """Rims, then the middles of the ends where they are closed."""
+    """Rims, each as a whole and by points, then the middles of the ends where they are closed."""
     ends = (
         (shape.radius, shape.radius)
         if isinstance(shape, Cylinder)
@@ -75,38 +81,42 @@ def _turned(shape: Cylinder | Cone) -> tuple[Array, int]:
         small = ROUND * min(0.5 * shape.height, max(ends))
         ends = max(ends[0] - small, 0.0), max(ends[1] - small, 0.0)
     top = 0.5 * shape.height - small
-    turn = 2 * np.pi * np.arange(RIM) / RIM
-    points = []
+    turn = 2 * np.pi * np.arange(RIM_POINTS) / RIM_POINTS
+    rows = []
     for radius, z in zip(ends, (-top, top), strict=True):
         others = radius + (wall if shape.inside else -wall)
         for r in (radius, others) if shape.open_ends else (radius,):
-            points += [[r * np.cos(a), r * np.sin(a), z] for a in (turn if r > 0 else turn[:1])]
-    corners = len(points)
+            if r > 0:
+                rows.append(_rows([[0.0, 0.0, z]], small, RIM, [r, 0, 0]))
+            angles = turn if r > 0 else turn[:1]
+            rows.append(_rows([[r * np.cos(a), r * np.sin(a), z] for a in angles], small))
+    corners = sum(map(len, rows))
     if not shape.open_ends:
-        points += [[0.0, 0.0, -top], [0.0, 0.0, top]]
-    return _points(points, small), corners
+        rows.append(_rows([[0.0, 0.0, -top], [0.0, 0.0, top]], small))
+    return np.vstack(rows), corners
 
 
 def _mesh(shape: Mesh) -> tuple[Array, int]:
-    """Vertices, then the middles of edges and faces unless these are too many."""
+    """Vertices, then edges and the middles of faces unless these are too many."""
     vertices, faces = shape.vertices, shape.faces
     corners = len(vertices)
     if corners + 3 * len(faces) > MOST:
-        return _points(vertices), corners
+        return _rows(vertices), corners
     edges = np.unique(np.sort(faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1), axis=0)
-    middles = vertices[edges].mean(axis=1), vertices[faces].mean(axis=1)
-    return _points(np.vstack([vertices, *middles])), corners
+    begin, end = vertices[edges[:, 0]], vertices[edges[:, 1]]
+    parts = [_rows(vertices), _rows(begin, 0.0, EDGE, end - begin), _rows(vertices[faces].mean(1))]
+    return np.vstack(parts), corners
 
 
 def ball_around(shape: Any, samples: Array) -> Array:
     """Centre and radius (m) of a ball that holds the shape; radius -1: it has no end."""
     if not len(samples):
         return np.array([0.0, 0.0, 0.0, -1.0])
-    low = (samples[:, :3] - samples[:, 3:]).min(axis=0)
-    high = (samples[:, :3] + samples[:, 3:]).max(axis=0)
-    if isinstance(shape, Cylinder | Cone):  # rims are polygons
-        far = float(np.abs(np.concatenate([low[:2], high[:2]])).max())
-        low[:2], high[:2] = -far, far
+    points = samples[samples[:, 4] == POINT]
+    low = (points[:, :3] - points[:, 3:4]).min(axis=0)
+    high = (points[:, :3] + points[:, 3:4]).max(axis=0)
     centre = 0.5 * (low + high)
-    reach = np.linalg.norm(samples[:, :3] - centre, axis=1) + samples[:, 3]
+    if isinstance(shape, Cylinder | Cone):
+        centre[:2] = 0.0
+    reach = np.linalg.norm(points[:, :3] - centre, axis=1) + points[:, 3]
     return np.array([*centre, float(reach.max())])

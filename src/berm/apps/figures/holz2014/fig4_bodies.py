@@ -77,8 +77,8 @@ class Bodies(Figure):
             wheel, plank = measured.extra[form, "wheel"], measured.extra[form, "plank"]
             time = wheel.history["time"]
             axes[0, 0].plot(time, wheel.history["speed"], color=colour, label=label)
-            smooth = np.convolve(wheel.history["torque"], np.ones(15) / 15, "same")
-            axes[0, 1].plot(time, smooth, color=colour, label=label)
+            smooth = np.convolve(wheel.history["torque"], np.ones(15) / 15, "valid")
+            axes[0, 1].plot(time[7:-7], smooth, color=colour, label=label)
             time = plank.history["time"]
             axes[1, 0].plot(time, np.degrees(plank.history["angle"]), color=colour, label=label)
             for j in (1, 2):
