@@ -236,3 +236,49 @@ def test_bad_options_are_named(options, told):
     """Unknown laws, options and values say what is allowed."""
     with pytest.raises(InputError, match=told):
         DEM(**options)
+
+
+def test_dynamic_bodies_of_any_shape_fall_collide_and_come_to_rest():
+    """A box falls on a box on the floor: both rest, and the floor carries both weights."""
+    material = stuff(friction=0.5, restitution=0.2)
+    world = World(dt=1e-2, solver=DEM(normal="linear"))
+    floor = world.add_body(Plane(), material=material)
+    boxes = []
+    for i in range(2):
+        where = (0.01 * i, 0.0, 0.11 + 0.25 * i)
+        boxes.append(
+            world.add_body(
+                Box((0.4, 0.4, 0.2)),
+                name=f"box{i}",
+                position=where,
+                dynamic=True,
+                material=material,
+                particle_radius=0.04,
+            )  # fmt: skip
+        )
+    for _ in range(500):
+        world.step()
+    mass = sum(box.mass for box in boxes)
+    assert mass == pytest.approx(2 * 0.4 * 0.4 * 0.2 * material.density)
+    assert floor.force[2] == pytest.approx(-mass * 9.81, rel=1e-3)
+    assert boxes[0].position[2] == pytest.approx(0.1, abs=0.01)
+    # particles of one may sink between those of the other, by less than a radius
+    assert boxes[1].position[2] == pytest.approx(0.3, abs=0.03)
+    assert np.abs(boxes[1].velocity).max() < 1e-3
+    assert boxes[1].rotation[2, 2] > 0.99
+
+
+def test_a_free_body_in_dem_keeps_its_momentum_when_grains_hit_it():
+    """Two-way coupling: a grain shot at a cylinder gives it what it loses."""
+    material = stuff(friction=0.3, restitution=0.8)
+    world = World(gravity=(0, 0, 0), dt=1e-3, solver=DEM(normal="linear"))
+    target = world.add_body(Cylinder(0.1, 0.3), dynamic=True, material=material,
+                            particle_radius=0.03)  # fmt: skip
+    world.add_grains([[0.3, 0.02, 0.05]], 0.05, (-2.0, 0, 0), material=material)
+    mass = world.grains.mass[world.grains.rows_of([world.grains.next_tag - 1])[0]]
+    for _ in range(200):
+        world.step()
+    v = world.grains.velocity[world.grains.rows_of([world.grains.next_tag - 1])[0]]
+    assert target.velocity[0] < -0.05
+    assert mass * v + target.momentum == pytest.approx([-2.0 * mass, 0, 0], abs=1e-10 * mass)
+    assert np.linalg.norm(target.angular_velocity) > 0.1

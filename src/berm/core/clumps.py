@@ -28,6 +28,7 @@ class Clumps:
         self.n = 0
         self.next_tag = 0
         self.templates: list[Any] = []
+        self.bodies: dict[str, int] = {}  # dynamic bodies by name, and the tags of their clumps
         self.place: Array = np.zeros((0, 4))
         self.pace: Array = np.zeros((0, 4))
         self.turn: Array = np.zeros((0, 4))
@@ -112,6 +113,11 @@ class Clumps:
         )
         grains.owner[: grains.n] = -1
         grains.owner[self.rows] = np.repeat(np.arange(self.n), np.diff(self.first))
+
+    def row_of(self, tag: int) -> int | None:
+        """Present number of the clump with this tag, None where it was removed."""
+        at = int(np.searchsorted(self.tag, tag))
+        return at if at < self.n and self.tag[at] == tag else None
 
     def state(self) -> dict[str, Any]:
         """Everything that a bit-for-bit restart needs."""

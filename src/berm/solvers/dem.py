@@ -108,16 +108,21 @@ class DEM:
         report = StepReport(grains=grains.n)
         for body in world.bodies:
             body.force, body.torque = np.zeros(3), np.zeros(3)
+        if getattr(world, "joints", None):
+            raise InputError(
+                "solver dem: joints", len(world.joints), "none: solver 'p2' has joints"
+            )
         if grains.n == 0:
             return report
         self.table = self._table(world)
+        self.fixed = [body for body in world.bodies if not body.dynamic]
         with clock.stage("search"):
-            self.walls.follow(world.bodies, dt)
+            self.walls.follow(self.fixed, dt)
             if grains.changed or self.pairs.slabs == 0:
                 self._search(world, 0.0, report)
-            elif any(body.driven for body in world.bodies) or len(world.bodies) != self.bodies_seen:
+            elif any(body.driven for body in self.fixed) or len(self.fixed) != self.bodies_seen:
                 self._near_walls(world, 0.0)
-        self.total = np.zeros((self.pairs.slabs, max(len(world.bodies), 1), 6))
+        self.total = np.zeros((self.pairs.slabs, max(len(self.fixed), 1), 6))
         self.stats = np.zeros((self.pairs.slabs, 4))
         if not self.started:
             self._check_start(world)
@@ -199,7 +204,7 @@ class DEM:
         tags = grains.tag[: grains.n].copy()
         self.walls.find(grains.x, self.pairs.slab, tags, 0.5 * self.skin, fraction, self.tags_then)
         self.tags_then = tags
-        self.bodies_seen = len(world.bodies)
+        self.bodies_seen = len(self.fixed)
 
     # ---- laws and step sizes ---------------------------------------------------------------
 
@@ -310,13 +315,14 @@ class DEM:
         report.overlap_mean = float(stats[:, self.kernel.OVERLAP].sum()) / max(report.contacts, 1)
         report.overlap_max = float(stats[:, self.kernel.DEEPEST].max())
         total = weight * self.total.sum(axis=0)
-        for b, body in enumerate(world.bodies):
+        for b, body in enumerate(self.fixed):
             body.force, body.torque = total[b, :3], total[b, 3:]
         if clumps.n:
             rigid_grains.carry_all(
                 clumps.first, clumps.rows, clumps.offset, clumps.place, clumps.pace, clumps.turn,
                 clumps.momentum, clumps.inertia, grains.x, grains.v, grains.spin,
             )  # fmt: skip
+            self._lead_bodies(world)
         n, alone = grains.n, grains.owner[: grains.n] < 0
         v, w = grains.v[:n][alone], grains.spin[:n][alone]
         energy = 0.5 * float(((v[:, :3] ** 2).sum(axis=1) / v[:, 3]).sum())
@@ -332,6 +338,24 @@ class DEM:
                 f"step {world.step_count + 1}: grain {int(grains.tag[row])} became non-finite "
                 f"(position {grains.x[row, :3].tolist()}, velocity {grains.v[row, :3].tolist()})"
             )
+
+    def _lead_bodies(self, world: WorldView) -> None:
+        """Let dynamic bodies follow the clumps that cover them; forces are those of now."""
+        clumps = world.clumps
+        for body in world.bodies:
+            row = clumps.row_of(clumps.bodies[body.name]) if body.dynamic else None
+            if row is None:
+                continue
+            free, turn = body.dynamics, clumps.turn[row : row + 1]
+            free.centre, free.speed = clumps.position[row].copy(), clumps.velocity[row].copy()
+            free.turn = clumps.turn[row].copy()
+            free.spin = rkf45.turned(turn, clumps.momentum[row : row + 1, :3])[0]
+            body.follow()
+            rows = clumps.rows[clumps.first[row] : clumps.first[row + 1]]
+            push = world.grains.force[rows]
+            arm = world.grains.x[rows, :3] - body.position
+            body.force = push[:, :3].sum(axis=0)
+            body.torque = (push[:, 3:6] + np.cross(arm, push[:, :3])).sum(axis=0)
 
     def state(self) -> dict[str, Any]:
         """Everything that a bit-for-bit restart needs."""

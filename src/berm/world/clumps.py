@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from berm.core.bodies import Body
 from berm.core.clusters import Cluster
 from berm.core.errors import InputError
 from berm.core.materials import Material
+from berm.world.band import bounds
 
 if TYPE_CHECKING:
     from berm.world.world import World
 
 Array = npt.NDArray[Any]
+SMALL = 20  # particles along a body that is covered before there is any grain
 
 
 def random_rotations(rng: np.random.Generator, count: int) -> Array:
@@ -89,6 +92,29 @@ def _rotations(world: World, rotation: npt.ArrayLike | None, count: int) -> Arra
         raise InputError("clusters: rotation", rotation, "quaternions (k, 4) of length above 0")
     result: Array = q / size[:, None]
     return result
+
+
+def cover_body(world: World, body: Body, radius: float | None) -> None:
+    """Let a dynamic body meet grains, boundaries and bodies by its surface particles.
+
+    [Bell05] 3.3: spheres of `radius` (m) lie within its surface and touch it; the solver moves
+    them as one clump, and the body follows.
+    """
+    from berm.world.cover import cover
+
+    free = body.dynamics
+    assert free is not None
+    if radius is None:
+        reach = float(np.ptp(bounds(body.shape), axis=0).max())
+        radius = float(world.grains.radius.mean()) if world.grains.n else reach / SMALL
+    shell = cover(body.shape, radius, offset=-radius, name=body.name)
+    material = world.materials[body.material]
+    density = free.mass / shell.volume
+    tags = add_clusters(
+        world, shell, free.centre, free.turn, free.speed, body.angular_velocity,
+        material.replace(density=density) if density != material.density else material,
+    )  # fmt: skip
+    world.clumps.bodies[body.name] = int(tags[0])
 
 
 def remove_with_clumps(world: World, gone: Array) -> int:

@@ -26,7 +26,7 @@ from berm.solvers import dem as _dem  # noqa: F401  (registers itself)
 from berm.solvers import p2 as _p2  # noqa: F401  (registers itself)
 from berm.solvers import sp as _sp  # noqa: F401
 from berm.solvers.base import SOLVERS, Solver
-from berm.world.clumps import add_clusters, remove_with_clumps
+from berm.world.clumps import add_clusters, cover_body, remove_with_clumps
 from berm.world.emitters import Emitter, Sink
 from berm.world.separate import separate
 
@@ -180,11 +180,14 @@ class World(Shown):
         mass: float | None = None,
         velocity: npt.ArrayLike = (0.0, 0.0, 0.0),
         angular_velocity: npt.ArrayLike = (0.0, 0.0, 0.0),
+        particle_radius: float | None = None,
     ) -> Body:
         """Add a body; its force and torque can be read after each step.
 
         Without a motion it stays where it is; `dynamic` lets forces move it: mass (kg) and inertia
-        come from the shape and a density (kg/m^3, default the material's), or from `mass`.
+        come from the shape and a density (kg/m^3, default the material's), or from `mass`. Where
+        grains rotate (solver "dem"), a dynamic body is covered with particles of `particle_radius`
+        (m; default the grains' mean radius) through which it meets everything else.
         """
         label = name or f"{type(shape).__name__.lower()}{len(self.bodies)}"
         if any(body.name == label for body in self.bodies):
@@ -201,6 +204,8 @@ class World(Shown):
                 f"body {label!r}: density, mass or velocity", body.kind, "only with dynamic=True"
             )
         body.prepare(self.time, self.dt)
+        if body.dynamic and self.grains.rotating:
+            cover_body(self, body, particle_radius)
         self.bodies.append(body)
         return body
 
