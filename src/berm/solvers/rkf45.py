@@ -13,7 +13,7 @@ from berm.kernels import rigid_grains
 from berm.solvers.base import Stages, WorldView
 
 if TYPE_CHECKING:
-    from berm.solvers.dem import DEM
+    import berm.solvers.dem as solver  # not "from": the kernel cache follows those, in circles
 
 Array = npt.NDArray[Any]
 
@@ -37,7 +37,7 @@ SMALLEST = 1e-9  # of the world's step, below which something is wrong
 
 
 def advance(
-    dem: DEM, world: WorldView, dt: float, report: StepReport, clock: Stages
+    dem: solver.DEM, world: WorldView, dt: float, report: StepReport, clock: Stages
 ) -> tuple[float, int]:
     """Advance by dt with as many steps as the tolerance asks for.
 
@@ -92,7 +92,7 @@ class _State:
     and angular momentum in the world's frame (m, 13).
     """
 
-    def __init__(self, dem: DEM, world: WorldView) -> None:
+    def __init__(self, dem: solver.DEM, world: WorldView) -> None:
         self.dem, self.world = dem, world
         self.reload()
 
