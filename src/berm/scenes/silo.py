@@ -91,7 +91,12 @@ class Silo(Scene[SiloParams]):
             position=(0.0, 0.0, length / 2 - 20 * large),
         )  # fmt: skip
         place, radii = lattice(
-            (-tube, -tube, 0.0), (tube, tube, length - 20 * large), params.radii, 0.1, params.seed, "hexagonal"
+            (-tube, -tube, 0.0),
+            (tube, tube, length - 20 * large),
+            params.radii,
+            0.1,
+            params.seed,
+            "hexagonal",
         )
         inside = np.hypot(place[:, 0], place[:, 1]) < tube - large
         chosen = np.flatnonzero(inside)[np.argsort(place[inside, 2], kind="stable")[:count]]
@@ -113,7 +118,9 @@ class Silo(Scene[SiloParams]):
         floor, tube = (float(history.last(name, 0.5 * REST).mean()) for name in ("floor", "tube"))
         diameters = float(history["height"][-1]) / (2 * params.tube)
         where, floor_z = world.grains.position, float(world.body("floor").position[2])
-        out = int((np.hypot(where[:, 0], where[:, 1]) > params.tube).sum() + (where[:, 2] < floor_z).sum())
+        out = int(
+            (np.hypot(where[:, 0], where[:, 1]) > params.tube).sum() + (where[:, 2] < floor_z).sum()
+        )
         speed = float(np.sqrt((world.grains.velocity.astype(float) ** 2).sum(axis=1).mean()))
         outcomes = [
             Outcome("floor and tube / weight", abs(floor + tube - 1) < 0.01, floor + tube,

@@ -1,0 +1,208 @@
+"""A bulldozer's blade goes through what an avalanche left: [Bell05] Fig. 8."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from berm.core.clusters import Cluster, tetrahedron
+from berm.core.motion import Linear, rotation_about
+from berm.core.report import StepReport
+from berm.core.shapes import Box
+from berm.scenes.base import SCENES, Outcome, Scene
+from berm.scenes.blocks import BLOCK, is_block, make_block, momenta, momentum_error
+from berm.scenes.history import History
+from berm.scenes.params import GrainParams, SceneParams, inherited
+from berm.world.measure import height_map
+from berm.world.packings import lattice
+from berm.world.world import World
+
+Array = npt.NDArray[np.float64]
+SPHERES = 310_149  # [Bell05] Table 1
+LOOSE = 0.5  # share of the room that settled grains fill
+THICK = 0.05  # m, of the blade
+START = 0.25  # m, place of the blade at the start
+CLEAR = 0.5  # radii between the blade and the floor
+RIDGE = 1.0  # radii above the first level that count as a ridge
+REST = 0.3  # s, at the end
+
+
+class DebrisParams(GrainParams):
+    """Parameters of the field and of the blade."""
+
+    solver: Literal["dem"] = Field("dem", description="dem: compound grains and bodies, Bell 2005")
+    rolling: Literal["none", "constant", "spring"] = inherited(SceneParams, "rolling", "none")
+    friction: float | None = inherited(GrainParams, "friction", 0.4)
+    friction_kinetic: float | None = inherited(GrainParams, "friction_kinetic", 0.4)
+    radius: float = Field(0.02, gt=0.0, le=1.0, description="radius of a grain's four spheres (m)")
+    size: Literal["small", "paper"] = Field(
+        "small", description="small: about 6,000 spheres; paper: 310,149 as in Table 1"
+    )
+    depth: float = Field(0.1, gt=0.0, le=10.0, description="depth of the grains (m), about")
+    length: float = Field(2.2, gt=0.5, le=100.0, description="length of the field (m)")
+    width: float = Field(1.5, gt=0.3, le=100.0, description="width of the field (m)")
+    blade: float = Field(0.6, gt=0.1, le=50.0, description="width of the blade (m)")
+    height: float = Field(0.4, gt=0.05, le=10.0, description="height of the blade (m)")
+    rake: float = Field(10.0, ge=-30.0, le=60.0, description="the blade leans back by (degrees)")
+    speed: float = Field(0.6, gt=0.0, le=10.0, description="speed of the blade (m/s)")
+    blocks: int = Field(12, ge=1, le=100_000, description="number of blocks in the small field")
+    block: float = Field(0.16, gt=0.0, le=2.0, description="edge of a block (m)")
+    block_density: float = Field(500.0, gt=0.0, le=2.0e4, description="of the blocks (kg/m^3)")
+    settle: float = Field(0.8, ge=0.1, le=100.0, description="time before the blade starts (s)")
+
+    @property
+    def scale(self) -> float:
+        """Lengths of field and blade relative to the small ones; grains and blocks stay."""
+        return 1.0 if self.size == "small" else 3.5
+
+    @property
+    def way(self) -> float:
+        """Distance of the push, m."""
+        return 0.6 * self.length * self.scale
+
+    @property
+    def lane(self) -> tuple[float, float]:
+        """Ends (m) of the middle of the blade's way."""
+        start = START * self.scale
+        return start + 0.2 * self.way, start + 0.75 * self.way
+
+
+@SCENES.register("debris")
+class Debris(Scene[DebrisParams]):
+    """A driven blade sweeps compound grains and covered blocks aside."""
+
+    name: ClassVar[str] = "debris"
+    summary: ClassVar[str] = "a blade sweeps grains and blocks aside, the remains of an avalanche"
+    seconds: ClassVar[float] = 3.3
+    Params: ClassVar[type[DebrisParams]] = DebrisParams
+
+    def duration(self, params: DebrisParams) -> float:
+        """Settle, push, and a short rest."""
+        return round(params.settle + params.way / (params.speed * params.scale) + REST, 2)
+
+    def build(self, params: DebrisParams) -> World:
+        """Return grains and blocks, about to fall, with the blade at the near end."""
+        world = params.make_world()
+        law = params.make_material()
+        big = params.scale
+        long, wide, deep = params.length * big, params.width * big, params.depth * big
+        world.add_body(
+            Box((long, wide, 4.0 * big), inside=True, open_top=True), name="field",
+            material="rough wall", position=(long / 2, 0.0, 2.0 * big),
+        )  # fmt: skip
+        grain, block = tetrahedron(params.radius), make_block(params.block, params.seed)
+        number = round(params.blocks * big**2)
+        count = int(LOOSE * long * wide * deep / grain.volume)
+        if params.size == "paper":
+            count = (SPHERES - number * len(block)) // len(grain)
+        turn = rotation_about((0.0, 1.0, 0.0), -math.radians(params.rake))
+        size = np.array([THICK, params.blade, params.height]) * [1.0, big, big]
+        middle = np.array([START * big, 0.0, CLEAR * params.radius + 0.5 * size[2]])
+
+        def free(cluster: Cluster, bottom: float) -> Array:
+            """Places (m) for a cluster, lowest first, at any angle and clear of the blade."""
+            reach = cluster.bounding_radius
+            corner = (0.0, -wide / 2, bottom)
+            top = (long, wide / 2, max(8.0 * deep, bottom + 4.0 * reach))
+            place, _ = lattice(corner, top, reach, 0.02, params.seed, "hexagonal")
+            off = np.abs((place - middle) @ turn) - 0.5 * size
+            place = place[(off > reach).any(axis=1)]
+            return place[np.argsort(place[:, 2], kind="stable")]
+
+        bed = free(grain, 0.0)[:count]
+        world.add_clusters(grain, bed, "random", material=law)
+        above = free(block, float(bed[:, 2].max()) + grain.bounding_radius)
+        layer = above[above[:, 2] < above[0, 2] + 0.5 * block.bounding_radius]
+        while len(layer) < number:
+            layer = above[: len(layer) + number]
+        chosen = world.rng.permutation(len(layer))[:number]
+        stone = law.replace(name=BLOCK, density=params.block_density)
+        world.add_clusters(block, layer[chosen], "random", material=stone)
+        pace = params.speed * big
+        world.add_body(
+            Box(tuple(size.tolist())), name="blade", material="steel", position=middle,
+            rotation=turn,
+            motion=Linear((pace, 0.0, 0.0), params.settle, params.settle + params.way / pace),
+        )  # fmt: skip
+        return world
+
+    def observe(self, world: World, report: StepReport) -> Mapping[str, float]:
+        """Force on the blade and its place, blocks before and behind it, momenta."""
+        blade = world.body("blade")
+        blocks = is_block(world)
+        x = world.clumps.position[blocks]
+        width = blade.shape.size[1]
+        here = float(blade.position[0])
+        lane = np.abs(x[:, 1]) < 0.5 * width
+        return {
+            "resistance": -float(blade.force[0]),
+            "lift": float(blade.force[2]),
+            "blade": here,
+            "blocks_ahead": int((lane & (x[:, 0] > here)).sum()),
+            # half of the centres lie in the lower half of a level bed
+            "level": 2.0 * float(world.clumps.position[~blocks, 2].mean()),
+            "block_x": float(x[:, 0].mean()),
+            "block_y": float(np.abs(x[:, 1]).mean()),
+            **momenta(world),
+        }
+
+    def check(self, world: World, history: History) -> list[Outcome]:
+        """Grains and blocks are swept aside, the blade feels it, momentum is kept."""
+        params: DebrisParams = history.params
+        half, r = 0.5 * params.blade * params.scale, params.radius
+        first, last = params.lane
+        place, height = cross_profile(world, params)
+        rim = 0.5 * params.width * params.scale
+        began = np.flatnonzero(history["time"] > params.settle)
+        if not began.size:
+            return [Outcome("push", False, math.nan, "a run that lasts until the blade starts")]
+        level = float(history["level"][began[0]])
+        beside = (np.abs(place) > half) & (np.abs(place) < rim - 2 * r)
+        left = float(height[beside & (place < 0)].max()) - level
+        right = float(height[beside & (place > 0)].max()) - level
+        swept = float(height[np.abs(place) < 0.8 * half].mean())
+        time = history["time"]
+        stop = params.settle + params.way / (params.speed * params.scale)
+        pushing = history["resistance"][(time > params.settle + 0.3) & (time < stop)]
+        force = float(pushing.mean()) if len(pushing) else math.nan
+        x = world.clumps.position
+        blocks = is_block(world)
+        within = (x[:, 0] > first) & (x[:, 0] < last) & (np.abs(x[:, 1]) < 0.8 * half)
+        left_over = int((within & blocks).sum())
+        ahead = float(history["blocks_ahead"][began[0]])
+        moved = float(history["block_x"][-1] - history["block_x"][began[0]])
+        long = params.length * params.scale
+        lost = (np.abs(x[:, 1]) > rim) | (x[:, 0] < 0) | (x[:, 0] > long) | (x[:, 2] < 0)
+        balance = momentum_error(world, history)
+        return [
+            Outcome("ridge on the left", left > RIDGE * r, left / r, f"above {RIDGE} radii"),
+            Outcome("ridge on the right", right > RIDGE * r, right / r, f"above {RIDGE} radii"),
+            Outcome("height left in the lane / before", swept < 0.5 * level, swept / level,
+                    "below 0.5"),
+            Outcome("blocks in the way", ahead > 0, ahead, "above 0 when the blade starts"),
+            Outcome("blocks left in the lane", left_over == 0, left_over, "0"),
+            Outcome("blocks' mean way with the blade", moved > 0, moved, "above 0", "m"),
+            Outcome("force against the blade", force > 0, force, "above 0", "N"),
+            Outcome("momentum gained - impulse of gravity and boundaries", balance < 1e-3, balance,
+                    "below 0.001 of the weight x time"),
+            Outcome("bodies lost", not lost.any(), int(lost.sum()), "0"),
+        ]  # fmt: skip
+
+
+def cross_profile(world: World, params: DebrisParams) -> tuple[Array, Array]:
+    """Height (m) of the grains across the way, averaged along the lane and a grain's width."""
+    first, last = params.lane
+    half = 0.5 * params.width * params.scale
+    grains = world.grains
+    loose = ~is_block(world)[grains.owner[: grains.n]]
+    spheres = grains.x[: grains.n][loose]
+    grid = height_map(spheres, floor=0.0, low=(first, -half), high=(last, half))
+    profile = grid.heights.mean(axis=0)
+    width = max(1, round(4.0 * params.radius / grid.cell))
+    count = np.convolve(np.ones(len(profile)), np.ones(width), "same")
+    return grid.y, np.convolve(profile, np.ones(width), "same") / count
