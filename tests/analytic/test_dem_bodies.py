@@ -254,7 +254,7 @@ def test_dynamic_bodies_of_any_shape_fall_collide_and_come_to_rest():
                 dynamic=True,
                 material=material,
                 particle_radius=0.04,
-            )  # fmt: skip
+            )
         )
     for _ in range(500):
         world.step()

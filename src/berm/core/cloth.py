@@ -66,7 +66,7 @@ class Cloth:
         n = len(self.position)
         if self.position.shape != (n, 3) or not np.isfinite(self.position).all():
             raise InputError(f"cloth {name!r}: position", np.shape(position), "finite (n, 3)")
-        if self.faces.size and not (0 <= self.faces.min() and self.faces.max() < n):
+        if self.faces.size and not (self.faces.min() >= 0 and self.faces.max() < n):
             raise InputError(f"cloth {name!r}: faces", int(self.faces.max()), f"0 to {n - 1}")
         for label, value in (("stretch", stretch), ("bend", bend)):
             if not 0.0 <= value <= 1.0:

@@ -12,6 +12,15 @@ from berm.core.grains import Grains
 Array = npt.NDArray[Any]
 
 
+def shared(spheres: Any) -> Any:
+    """Return how many contacts a body of so many spheres has at once, about: one face of a box.
+
+    Each contact then sees that share of the mass, so that all of them together damp as one: with
+    the whole mass in each, the bodies of [Bell05] 3.3 would be damped many times over.
+    """
+    return np.maximum(1.0, np.asarray(spheres) / 6.0)
+
+
 class Clumps:
     """Compound grains and covered bodies, [Bell05] 3.1 and 3.3; `n` of them, all float64.
 

@@ -22,7 +22,8 @@ class Grains:
 
     Solvers with rotation call `rotate`, which adds spin: (capacity, 4) angular velocity (rad/s) and
     inverse moment of inertia, 1/(kg m^2); force: (capacity, 8) force (N) and torque (N m); owner:
-    int32 rigid body that the sphere belongs to (-1: none), by its number in `World.clumps`.
+    int32 rigid body that the sphere belongs to (-1: none), by its number in `World.clumps`. The
+    inverse mass of such a sphere is that of the share of the body that a contact of it sees.
     """
 
     FIELDS: tuple[str, ...] = ("x", "v", "tag", "material", "warm", "was", "born")

@@ -132,9 +132,9 @@ def _preset(material: Material) -> None:
     MATERIALS.register(material.name)(material)
 
 
-# Friction is tan(friction angle) of the bulk soil. Grains that turn need rolling friction besides to
-# stand as steep as grains with corners (0.1 to 0.3: Ai et al. 2011); grains that do not turn, those
-# of [Holz14], stand steeper than the soil with these values: docs/theory/p2.md.
+# Friction is tan(friction angle) of the bulk soil. Grains that turn need rolling friction besides,
+# to stand as steep as grains with corners (0.1 to 0.3: Ai et al. 2011); grains that do not turn,
+# those of [Holz14], stand steeper than the soil with these values: docs/theory/p2.md.
 _preset(
     Material(
         "gravel",

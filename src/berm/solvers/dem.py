@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from berm.core.clumps import shared
 from berm.core.errors import InputError, SimulationError
 from berm.core.report import StepReport
 from berm.kernels import rigid_grains
@@ -228,7 +229,7 @@ class DEM:
             # a push off the centre also turns a body, which makes it seem lighter
             arm = np.sqrt(np.maximum.reduceat((clumps.offset**2).sum(axis=1), clumps.first[:-1]))
             seen = 1.0 / (clumps.place[:, 3] + arm**2 / clumps.inertia[:, :3].min(axis=1))
-            lightest = min(lightest, float(seen.min()))
+            lightest = min(lightest, float((seen / shared(np.diff(clumps.first))).min()))
         fastest = float(np.sqrt((grains.velocity**2).sum(axis=1).max()))
         self.speed = max(self.speed, fastest)
         radius = float(grains.radius.min())

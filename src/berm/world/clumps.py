@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from berm.core.bodies import Body
+from berm.core.clumps import shared
 from berm.core.clusters import Cluster
 from berm.core.errors import InputError
 from berm.core.materials import Material
@@ -67,7 +68,12 @@ def add_clusters(
     speeds = (fast[:, None] + np.cross(omega[:, None], arms)).reshape(-1, 3)
     mass = density * cluster.volume
     tags = world.grains.append(
-        centres, np.tile(cluster.radii, k), speeds, np.full(k * spheres, mass), index, world.time
+        centres,
+        np.tile(cluster.radii, k),
+        speeds,
+        np.full(k * spheres, mass / shared(spheres)),
+        index,
+        world.time,
     )
     rows = slice(world.grains.n - k * spheres, world.grains.n)
     world.grains.spin[rows, :3] = np.repeat(omega, spheres, axis=0)
