@@ -1,4 +1,4 @@
-"""Dynamic bodies and joints in scene files: built as written, and wrong ones named with their place."""
+"""Dynamic bodies and joints in scene files: built as written; wrong ones are named, and where."""
 
 from __future__ import annotations
 

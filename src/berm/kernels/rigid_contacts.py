@@ -1,7 +1,7 @@
 """Contacts between bodies: sample points of one body's surface against the other's distance.
 
-A sample is x, y, z, radius in its body's frame, what it is, and three numbers more: a POINT; an EDGE
-of which those three are the direction and length; a RIM about z, of which the first is the radius.
+A sample is x, y, z, radius in its body's frame, its kind, and three numbers more: a POINT; an EDGE,
+of which those three are the way to its end; a RIM about z, of which the first is the radius.
 Of edges and rims the deepest point counts. Samples of body b are samples[first[b]:first[b+1]], the
 convex corners of them first. A pair (a, b) asks for a's samples in b's distance. A contact is a
 row of NROW numbers, and the two bodies; its normal points from b to a. memory[pair's first slot +
@@ -17,7 +17,7 @@ import numpy as np
 from berm.kernels.distance import distance
 from berm.kernels.heightfield import height_distance
 from berm.kernels.jit import inner, jit
-from berm.kernels.mesh_grid import mesh_distance
+from berm.kernels.mesh_grid import EMPTY, mesh_bound, mesh_distance
 from berm.kernels.rigid_motion import at_point, shift
 
 # columns of a contact: normal, arms of a and b, gap, friction, restitution, motion of the substep,
@@ -204,7 +204,6 @@ def shape_pairs(
             if s[4] == EDGE:
                 ex, ey, ez = edge_in(a, b, s, rot)
                 low, high = 0.0, 1.0
-                t, best = 0.0, d
                 one, two = 1.0 - GOLDEN, GOLDEN
                 d_one = distance(kinds[b], prm[b], ux + one * ex, uy + one * ey, uz + one * ez)[0]
                 d_two = distance(kinds[b], prm[b], ux + two * ex, uy + two * ey, uz + two * ez)[0]
@@ -275,6 +274,12 @@ def triangle_pair(
         for turn in range(tries):
             t = 0.25 * (turn + 1.0)
             wx, wy, wz = ux + t * ex, uy + t * ey, uz + t * ez
+            d, gx, gy, gz = np.inf, 0.0, 0.0, 1.0
+            if is_mesh:  # the exact distance costs the more the farther away
+                least, state = mesh_bound(frame, dims, field, wx, wy, wz)
+                far = margin + s[3] + (s[5] if s[4] == RIM else 0.0)
+                if state == EMPTY and least > far:
+                    continue
             for again in range(2 if s[4] == RIM else 1):
                 if is_mesh:
                     d, gx, gy, gz, _, _, _ = mesh_distance(
