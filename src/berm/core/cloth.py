@@ -200,7 +200,7 @@ def dihedral(cloth: Cloth, stiffness: float = 0.1) -> Form:
 
 
 def _bend(x: Array, table: Array) -> tuple[Array, Array]:
-    """Angle at each hinge (p, q, a, b), 0 when flat, and its gradient: exact, by the two heights."""
+    """Angle at each hinge (p, q, a, b), 0 when flat, and its gradient."""
     p, q, a, b = (x[table[:, k]] for k in range(4))
     e = q - p
     long = np.linalg.norm(e, axis=1)

@@ -61,7 +61,7 @@ def into_cells(x, n, lo, cell, dims, start, order, number):
         at = 0
         out = False
         for c in range(3):
-            k = int(math.floor((x[i, c] - lo[c]) / cell))
+            k = math.floor((x[i, c] - lo[c]) / cell)
             if k < 0 or k >= dims[c]:
                 out = True
             at = at * dims[c] + k
@@ -99,7 +99,8 @@ def find(
         fast = 0.0
         for k in (ia, ib, ic):
             fast = max(fast, v[k, 0] ** 2 + v[k, 1] ** 2 + v[k, 2] ** 2)
-        reach = widest + thick + h * (math.sqrt(fast) + fastest) + slack * widest
+        fast = math.sqrt(fast)
+        reach = widest + thick + h * (2.0 * fast + fastest) + slack * widest
         empty = False
         for e in range(3):
             low[e] = math.floor((min(a[e], b[e], c[e]) - reach - lo[e]) / cell)
@@ -130,6 +131,8 @@ def find(
                     above = 1.0 if dx * nx + dy * ny + dz * nz >= 0.0 else -1.0
                     mine = side[i] if side[i] != 0 else above
                     limit = x[i, 3] + thick
+                    if mine != above and (far > limit or min(wa, wb, wc) <= 0.0):
+                        continue  # it has crossed another face, or none: sides mean little here
                     if far > 1e-9 * limit:
                         s = (1.0 if mine == above else -1.0) / far
                         dx, dy, dz = s * dx, s * dy, s * dz
@@ -140,7 +143,8 @@ def find(
                     uy = v[i, 1] - wa * v[ia, 1] - wb * v[ib, 1] - wc * v[ic, 1]
                     uz = v[i, 2] - wa * v[ia, 2] - wb * v[ib, 2] - wc * v[ic, 2]
                     speed = ux * dx + uy * dy + uz * dz
-                    if gap + min(h * speed, 0.0) > slack * x[i, 3]:
+                    # links may stop a face within the step
+                    if gap + min(h * speed, 0.0) > slack * x[i, 3] + h * fast:
                         continue
                     if count < out.shape[0]:
                         meta[count, 0], meta[count, 1] = i, f

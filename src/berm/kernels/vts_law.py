@@ -39,7 +39,7 @@ def residual(kind, r, ux, uy, uz, par):
     speed = nx * ux + ny * uy + nz * uz
     if par[MODE] == LINEAR and kind != LINK:
         return nx, ny, nz, speed + r[3]
-    if kind == WALL or par[MODE] != MOVING:  # a plane keeps its direction; so do all before x moves
+    if kind == WALL or kind == FACE or par[MODE] != MOVING:  # planes, and all before x moves
         gap = r[3]
         if par[MODE] == MOVING:
             gap += par[H] * speed
@@ -54,14 +54,9 @@ def residual(kind, r, ux, uy, uz, par):
     far2 = dx * dx + dy * dy + dz * dz
     if far2 > np.float32(TINY):
         far = math.sqrt(far2)
-        side = far / far
-        if kind == FACE and dx * nx + dy * ny + dz * nz < 0.0:
-            side = -side  # a grain belongs to the side of the cloth on which the step found it
-        over = side / far
-        nx = dx * over
-        ny = dy * over
-        nz = dz * over
-        far = far * side
+        nx = dx / far
+        ny = dy / far
+        nz = dz / far
     else:
         far = far2 - far2
     gap = far - r[4]

@@ -19,7 +19,7 @@ from berm.solvers.walls import Walls
 Array = npt.NDArray[Any]
 
 LINKS_TOGETHER = 2500  # links that one unit sweeps
-SLACK = 0.1  # radii: grains this far from a face's way take part
+SLACK = 1.0  # radii: grains this far from a face take part, for links may jerk it at them
 
 
 class ClothRows:
@@ -75,7 +75,9 @@ class ClothRows:
 
     # ---- constraints ----------------------------------------------------------------------
 
-    def detect(self, world: WorldView, x: Array, v: Array, first: int, h: float, gone: float) -> None:
+    def detect(
+        self, world: WorldView, x: Array, v: Array, first: int, h: float, gone: float
+    ) -> None:
         """Find the contacts of vertices with bodies and of grains with faces."""
         mine = np.zeros((self.count + 8, 4), self.dtype), np.zeros((self.count + 8, 4), self.dtype)
         mine[0][: self.count], mine[1][: self.count] = x[first:], v[first:]
@@ -84,13 +86,17 @@ class ClothRows:
             world.bodies, *mine, self.count, slab_limits(self.count), h, (0.0, 0.0, 0.0),
             max(WALL_SKIN, 1.0) * thick, None, gone,
         )  # fmt: skip
-        found = [
-            self._faces(k, world.grains, x, v, first, h) for k in range(len(self.cloths))
-        ] if first else []
+        found = (
+            [self._faces(k, world.grains, x, v, first, h) for k in range(len(self.cloths))]
+            if first
+            else []
+        )
         self.meta = np.concatenate([m for m, _ in found]) if found else np.zeros((0, 4), np.int64)
         self.near = np.concatenate([o for _, o in found]) if found else np.zeros((0, 8))
 
-    def _faces(self, k: int, grains: Any, x: Array, v: Array, first: int, h: float) -> tuple[Array, Array]:
+    def _faces(
+        self, k: int, grains: Any, x: Array, v: Array, first: int, h: float
+    ) -> tuple[Array, Array]:
         """Contacts of grains with the faces of cloth k: (grain, face, side, cloth), geometry."""
         cloth, n = self.cloths[k], first
         widest = float(x[:n, 3].max())
@@ -199,7 +205,13 @@ class ClothRows:
         ]  # fmt: skip
 
     def _fill_faces(
-        self, world: WorldView, rows: Rows, first: int, law: Array, pairing: Pairing, material: Array
+        self,
+        world: WorldView,
+        rows: Rows,
+        first: int,
+        law: Array,
+        pairing: Pairing,
+        material: Array,
     ) -> list[Unit]:
         many = len(self.meta)
         if not many:
@@ -272,7 +284,9 @@ class ClothRows:
             real(share), self.walls.impulse, self.walls.total,
         )  # fmt: skip
         mine = np.zeros((self.count + 8, 4), self.dtype)
-        self.gather(mine, np.zeros_like(mine), np.zeros(len(mine), np.int32), 0, [0] * len(self.cloths))
+        self.gather(
+            mine, np.zeros_like(mine), np.zeros(len(mine), np.int32), 0, [0] * len(self.cloths)
+        )
         self.walls.add_forces(world.bodies, mine)
         keys = self._keys(world)
         order = np.argsort(keys, kind="stable")

@@ -5,6 +5,7 @@ Each is made for one solve: `Iteration(rows, v, par, friction, options)`, then `
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +29,7 @@ class Tuning:
 
     most: int = 15
     omega: float | None = None
-    safe: float = 1.5
+    safe: float = 3.0
     a: float = 1.0
     b: float = 0.6
     delay: int = 0
@@ -40,7 +41,7 @@ class Iteration:
 
     omega = 1.0
     neighbours = True  # needs the constraints of each particle
-    safe = False
+    safe = 0.0  # largest `safe` that is stable: 2 (1 + beta); 0: needs none
 
     def __init__(self, rows: Rows, v: Array, par: Array, friction: int, tuning: Tuning) -> None:
         self.rows, self.v, self.par, self.friction, self.tuning = rows, v, par, friction, tuning
@@ -52,7 +53,7 @@ class Iteration:
     def set_alpha(self) -> None:
         """Set the constraints' steps; again where gradients have changed."""
         omega = self.omega if self.tuning.omega is None else self.tuning.omega
-        self.rows.set_alpha(self.v, omega, self.tuning.safe if self.safe else 0.0)
+        self.rows.set_alpha(self.v, omega, min(self.tuning.safe, self.safe))
 
     def run(self, begin: int, end: int) -> None:
         """Do iterations `begin` to `end`."""
@@ -88,7 +89,7 @@ class Jacobi(Iteration):
     """Projected Jacobi (26)-(27) with one omega, at most what is safe."""
 
     omega = 0.5
-    safe = True
+    safe = 1.9
     grow = 0.0  # a of (36); 0: no memory of the last change
 
     def run(self, begin: int, end: int) -> None:
@@ -112,13 +113,15 @@ class Split(Jacobi):
     omega = np.inf
 
     def __init__(self, rows: Rows, v: Array, par: Array, friction: int, tuning: Tuning) -> None:
-        one = Tuning(tuning.most, None, 1.0, tuning.a, tuning.b, tuning.delay)
+        one = dataclasses.replace(tuning, omega=None, safe=1.0)
         super().__init__(rows, v, par, friction, one)
 
 
 @ITERATIONS.register("ij")
 class ImprovedJacobi(Jacobi):
     """Improved Jacobi (36)-(38), with the sign of (33)-(34)."""
+
+    safe = 4.0
 
     def __init__(self, rows: Rows, v: Array, par: Array, friction: int, tuning: Tuning) -> None:
         super().__init__(rows, v, par, friction, tuning)
@@ -213,6 +216,8 @@ class ConjugateResiduals(_Descent):
             self._product(self.res, self.image)
             now = self._dot(self.res, self.image)
             beta = min(now / self.last, 1.0) if self.last > 0.0 else 0.0
+            if self._dot(self.res, self.way) < 0.0:  # the last direction leads uphill by now
+                beta = 0.0
             self.betas.append(beta)
             self.last = now
             vts_krylov.combine(*self.rows.chunks, self.res, v_type(self.v, beta), self.way)

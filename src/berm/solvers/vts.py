@@ -16,8 +16,8 @@ from berm.kernels import vts_krylov
 from berm.kernels import vts_law as at
 from berm.kernels.grain_fields import pair_fields, wall_fields
 from berm.kernels.jit import use_threads_for
-from berm.solvers.cloth_rows import ClothRows
 from berm.solvers.base import SOLVERS, Stages, WorldView
+from berm.solvers.cloth_rows import ClothRows
 from berm.solvers.iterations import ITERATIONS, Iteration, Tuning
 from berm.solvers.velocity_contacts import GrainContacts, Pairing
 from berm.solvers.velocity_rows import Rows
@@ -52,7 +52,7 @@ class VTS:
     substeps: int = 1
     gamma: float = 0.5
     omega: float | None = None
-    safe: float = 1.9
+    safe: float = 3.0
     a: float = 1.0
     b: float = 0.6
     exact: bool = False
@@ -173,9 +173,7 @@ class VTS:
         units = self.contacts.fill(world, self.rows, x, v, law, pairing)
         if self.cloth.count:
             first = world.grains.n
-            units += self.cloth.fill(
-                world, self.rows, x, v, first, room, law, pairing, material
-            )
+            units += self.cloth.fill(world, self.rows, x, v, first, room, law, pairing, material)
         self.rows.arrange(units, len(v))
 
     def _solve(self, x: Array, v: Array, h: float, first: int) -> None:
