@@ -141,6 +141,12 @@ class _Descent(Iteration):
         self.last = 0.0
         self.betas: list[float] = []
 
+    def set_alpha(self) -> None:
+        """Set the constraints' steps, and look again at what forms say now."""
+        super().set_alpha()
+        if hasattr(self, "res"):
+            self._residuals()
+
     def _residuals(self) -> None:
         r = self.rows
         vts_krylov.residuals(
