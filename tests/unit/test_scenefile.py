@@ -241,7 +241,7 @@ WRONG = [
     ("dt: -1e-3\n", "1:5: dt: got -0.001; allowed: a number above 0"),
     ("precision: float16\n", "1:12: precision: got 'float16'; allowed: float32, float64 (did you"),
     ("solver: p3\n", "1:9: solver"),
-    ("solver: p3\n", "'p3'; allowed: p2"),
+    ("solver: p3\n", "'p3'; allowed: dem, p2"),
     ("solver: {name: p2, iterations: 1.5}\n", "1:32: solver.iterations: got 1.5; allowed: a whole"),
     ("solver: {name: p2, averaging: sum}\n", "1:9: solver: solver p2: averaging: got 'sum'"),
     ("materials:\n - {name: a, preset: clai}\n", "2:4: materials[0]: unknown material: got 'clai'"),
@@ -410,3 +410,47 @@ def test_json_schema() -> None:
         assert validator.is_valid(good), good
     for bad in ({"scene": "heap", "parameters": {"grain": 3}}, {"scene": "x"}, {"solver": "p3"}):
         assert not validator.is_valid(bad), bad
+
+
+CLUSTERS = """
+dt: 0.01
+solver: {name: dem, normal: linear, rolling: {law: spring, stiffness: 2}}
+bodies: [{shape: {kind: plane}}, {shape: {kind: box, size: [0.1, 0.1, 0.1]}, name: crate,
+          position: [0, 0, 0.3], dynamic: true}]
+clusters:
+  - {shape: {kind: tetrahedron, radius: 0.02}, low: [1, 0, 0], high: [2, 1, 1], count: 5}
+  - {shape: {kind: rod, radius: 0.02, count: 4}, positions: [[0, 0, 0.7]], rotation: [1, 0, 0, 0]}
+  - {shape: {kind: spheres, offsets: [[0, 0, 0], [0, 0, 0.1]], radii: [0.06, 0.05]},
+     positions: [[0, 1, 0.7]], spin: [0, 0, 1]}
+emitters: [{rate: 20, position: [0, 0, 2], cluster: {kind: cube, radius: 0.01}}]
+"""
+
+
+def test_compound_grains_and_dynamic_bodies_in_dem(tmp_path):
+    path = tmp_path / "scene.yaml"
+    path.write_text(CLUSTERS)
+    world = load_scene(path).build()
+    assert world.precision == "float64"
+    assert world.clumps.n == 8  # the crate is one of them
+    assert world.clumps.tag[0] == world.clumps.bodies["crate"]
+    assert [len(t.radii) for t in world.clumps.templates[1:]] == [4, 4, 2]
+    assert world.emitters[0].cluster.name == "cube"
+    assert world.solver.options()["rolling"] == {"law": "spring", "stiffness": 2}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("kind: rod, radius: 0.02, count: 4", "kind: rod, radius: 0.02, count: 0", "from 1"),
+        ("kind: rod,", "kind: rode,", "did you mean 'rod'"),
+        ("law: spring", "law: sprang", "unknown rolling law"),
+        ("radii: [0.06, 0.05]", "radii: [0.06, 0.05, 0.1]", "clusters[2].shape"),
+        ("positions: [[0, 0, 0.7]]", "count: 3", "either positions, or low, high and count"),
+    ],
+)
+def test_wrong_compound_grains_are_named(tmp_path, old, new, told):
+    path = tmp_path / "scene.yaml"
+    path.write_text(CLUSTERS.replace(old, new))
+    with pytest.raises(InputError) as error:
+        load_scene(path)
+    assert told in str(error.value)

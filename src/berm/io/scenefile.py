@@ -170,12 +170,16 @@ def _load_world(source: Source, problems: Problems, file: Path) -> LoadedScene:
                 drafts[body.name] = _draft(made, materials)
         bodies.append(made)
     _check_joints(read, drafts, taken, problems)
-    for key, parts in (("grains", read.grains), ("emitters", read.emitters)):
-        for i, part in enumerate(parts):
+    for key in ("grains", "clusters", "emitters"):
+        for i, part in enumerate(getattr(read, key)):
             _find_material(part.material, materials, problems, key, i)
+    clusters: list[Any] = []
+    for i, cluster in enumerate(read.clusters):
+        with problems.at("clusters", i, "shape"):
+            clusters.append(cluster.shape.make(folder))
     for i, emitter in enumerate(read.emitters):
         with problems.at("emitters", i):
-            emitter.make("gravel")
+            emitter.make("gravel", folder)
     for i, sink in enumerate(read.sinks):
         with problems.at("sinks", i):
             sink.make()
@@ -208,8 +212,16 @@ def _load_world(source: Source, problems: Problems, file: Path) -> LoadedScene:
                 position, radius, velocity = pack.make(seed)
                 stuff = materials.get(pack.material, pack.material)
                 world.add_grains(position, radius, velocity, stuff)
+        for i, (cluster, made_of) in enumerate(zip(read.clusters, clusters, strict=True)):
+            with found.at("clusters", i):
+                seed = int(np.random.SeedSequence((read.seed, 2, i)).generate_state(1)[0])
+                world.add_clusters(
+                    made_of, cluster.places(made_of, seed), cluster.rotation, cluster.velocity,
+                    cluster.spin, materials.get(cluster.material, cluster.material),
+                )  # fmt: skip
         for emitter in read.emitters:
-            world.add_emitter(emitter.make(materials.get(emitter.material, emitter.material)))
+            stuff = materials.get(emitter.material, emitter.material)
+            world.add_emitter(emitter.make(stuff, folder))
         for sink in read.sinks:
             world.add_sink(sink.make())
         found.stop_if_any()
@@ -288,8 +300,8 @@ def _known_scenes(scenes: Registry[Any] | None) -> Registry[Any]:
 
 
 def _solvers() -> Registry[type]:
-    from berm.solvers import p2  # noqa: F401  registers itself
     from berm.solvers.base import SOLVERS
+    from berm.world import world  # noqa: F401  all solvers register themselves
 
     return SOLVERS
 

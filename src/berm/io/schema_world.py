@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -19,6 +20,7 @@ from berm.io.schema import (
     Vec3,
     _number,
 )
+from berm.io.schema_clusters import ClusterPart, ClustersPart
 from berm.io.schema_joints import AnyJoint
 
 
@@ -172,14 +174,17 @@ class EmitterPart(Part):
     """s."""
     seed: int | None = None
     """Of its random places; without it, from the world's seed."""
+    cluster: ClusterPart | None = None
+    """Compound grains of this shape instead of spheres; for solver dem."""
 
-    def make(self, material: Any) -> Any:
+    def make(self, material: Any, folder: Path) -> Any:
         """Return the emitter."""
         from berm.world.emitters import Emitter
 
-        values = self.model_dump(exclude={"material", "stop"})
+        values = self.model_dump(exclude={"material", "stop", "cluster"})
         stop = math.inf if self.stop is None else self.stop
-        return Emitter(material=material, stop=stop, **values)
+        cluster = None if self.cluster is None else self.cluster.make(folder)
+        return Emitter(material=material, stop=stop, cluster=cluster, **values)
 
 
 class SinkPart(Part):
@@ -231,8 +236,8 @@ class WorldFile(Part):
     """m/s^2."""
     dt: Positive = 1 / 60
     """Time step, s."""
-    precision: Literal["float32", "float64"] = "float32"
-    """Of the grains' numbers."""
+    precision: Literal["float32", "float64"] | None = None
+    """Of the grains' numbers; without it, what the solver likes best."""
     seed: Annotated[int, Field(ge=0)] = 0
     """Makes everything random repeatable."""
     solver: Any = None
@@ -245,6 +250,8 @@ class WorldFile(Part):
     """What holds bodies together."""
     grains: list[GrainsPart] = Field(default_factory=list)
     """Grains that are there at the start."""
+    clusters: list[ClustersPart] = Field(default_factory=list)
+    """Compound grains that are there at the start."""
     emitters: list[EmitterPart] = Field(default_factory=list)
     """What pours grains."""
     sinks: list[SinkPart] = Field(default_factory=list)
