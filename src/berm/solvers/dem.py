@@ -233,9 +233,12 @@ class DEM:
         fastest = float(np.sqrt((grains.velocity**2).sum(axis=1).max()))
         self.speed = max(self.speed, fastest)
         radius = float(grains.radius.min())
+        # boundaries do not meet each other, be they of steel
+        used, kinds = np.unique(grains.material[: grains.n]), len(world.materials)
         return min(
             normal.contact_time(tuple(row[:4]), 0.5 * radius, 0.5 * lightest, self.speed)
-            for row in self._table(world)
+            for rows in self._table(world).reshape(kinds, kinds, -1)[used]
+            for row in rows
         )
 
     def _steps(self, world: WorldView, dt: float) -> int:
