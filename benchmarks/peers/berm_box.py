@@ -1,8 +1,9 @@
-"""berm: the default solver and the published form of P2."""
+"""berm: the default solver, the published form of P2, and discrete elements."""
 
 from __future__ import annotations
 
 import importlib.util
+import math
 import os
 import sys
 
@@ -12,17 +13,31 @@ if importlib.util.find_spec("berm") is None:
     sys.path.insert(0, str(ROOT / "src"))
 
 
+STEPS_A_CONTACT = 25  # as LAMMPS
+
+
 class Berm:
-    """The case in berm; BERM_FORM=published takes the published form of P2."""
+    """The case in berm; BERM_FORM=published takes the published form of P2.
+
+    BERM_FORM=dem: the law and step of LAMMPS's gran/hooke/history, with which it shares the case.
+    """
 
     def __init__(self, case: Case) -> None:
         import berm
 
-        published = os.environ.get("BERM_FORM") == "published"
-        self.label = "berm P2 published 1x10" if published else "berm P2 (default)"
-        solver = berm.P2.published() if published else "p2"
+        form = os.environ.get("BERM_FORM", "")
+        self.dt = self.frame = 1 / 60
+        if form == "published":
+            self.label, solver = "berm P2 published 1x10", berm.P2.published()
+        elif form == "dem":
+            step = case.contact_time / STEPS_A_CONTACT
+            spring = {"law": "history", "stiffness": 2 / 7, "damping": 0.5}
+            self.label = "berm DEM linear/history"
+            solver = berm.DEM(normal="linear", tangential=spring, step_size=step)
+            self.dt = self.frame / math.ceil(self.frame / step)
+        else:
+            self.label, solver = "berm P2 (default)", "p2"
         self.world = world = berm.World(gravity=(0.0, 0.0, -case.gravity), solver=solver)
-        self.dt = 1 / 60
         material = berm.Material(
             name="box", density=case.density, stiffness=case.stiffness,
             restitution=case.restitution, friction_static=case.friction,
@@ -38,7 +53,7 @@ class Berm:
 
     def advance(self, seconds: float) -> None:
         """Run whole steps."""
-        for _ in range(max(round(seconds / self.dt), 1)):
+        for _ in range(max(round(seconds / self.frame), 1)):
             self.world.step()
 
     def read(self) -> tuple[Array, Array]:

@@ -39,6 +39,7 @@ class Peer:
 PEERS = {
     "berm": Peer("berm_box.py"),
     "berm-published": Peer("berm_box.py", {"BERM_FORM": "published"}),
+    "berm-dem": Peer("berm_box.py", {"BERM_FORM": "dem"}),
     "twin": Peer("twin_box.py"),
     "twin-published": Peer("twin_box.py", {"TWIN_FORM": "published"}),
     "lammps": Peer("lammps_box.py"),
