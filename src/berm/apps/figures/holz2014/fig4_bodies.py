@@ -11,6 +11,8 @@ from berm.apps.figures.base import Figure, Measured, Say, Verdict
 from berm.apps.figures.holz2014 import FIGURES
 from berm.apps.figures.holz2014.drawing import COLOURS, INK
 from berm.scenes.base import SceneRun, run_scene
+from berm.scenes.plank import PlankParams
+from berm.scenes.wheel import WheelParams
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -48,7 +50,7 @@ class Bodies(Figure):
         for form in FORMS:
             for name, columns in COLUMNS.items():
                 run = run_scene(name, {"solver": form, **(QUICK[name] if quick else {})})
-                extra[form, name] = run
+                extra[f"{form} {name}"] = run
                 data = [run.history[column] for column in ("time", *columns)]
                 rows += [
                     {"solver": form, "scene": name}
@@ -64,7 +66,7 @@ class Bodies(Figure):
         """Sign of rotation, finite torque; the plank tilts to the grains and weights slide."""
         verdicts = []
         for form, label in FORMS.items():
-            wheel, plank = measured.extra[form, "wheel"], measured.extra[form, "plank"]
+            wheel, plank = measured.extra[f"{form} wheel"], measured.extra[f"{form} plank"]
             verdicts.append(_judge_wheel(label, wheel))
             verdicts.append(_judge_plank(label, plank))
         return verdicts
@@ -74,7 +76,7 @@ class Bodies(Figure):
         axes = canvas.subplots(2, 2, sharex="row")
         for k, (form, label) in enumerate(FORMS.items()):
             colour = COLOURS[k]
-            wheel, plank = measured.extra[form, "wheel"], measured.extra[form, "plank"]
+            wheel, plank = measured.extra[f"{form} wheel"], measured.extra[f"{form} plank"]
             time = wheel.history["time"]
             axes[0, 0].plot(time, wheel.history["speed"], color=colour, label=label)
             smooth = np.convolve(wheel.history["torque"], np.ones(15) / 15, "valid")
@@ -85,8 +87,8 @@ class Bodies(Figure):
                 axes[1, 1].plot(
                     time, plank.history[f"way {j}"], color=colour, ls=("-", "--")[j - 1]
                 )
-        axes[0, 1].axhline(measured.extra["p2", "wheel"].params.brake, color=INK, lw=0.8, ls=":")
-        slip = measured.extra["p2", "plank"].params.slip
+        axes[0, 1].axhline(measured.extra["p2 wheel"].params.brake, color=INK, lw=0.8, ls=":")
+        slip = measured.extra["p2 plank"].params.slip
         axes[1, 0].axhline(math.degrees(math.atan(slip)), color=INK, lw=0.8, ls=":")
         titles = (
             "wheel: speed (rad/s)",
@@ -102,6 +104,7 @@ class Bodies(Figure):
 
 def _judge_wheel(label: str, run: SceneRun) -> Verdict:
     """It turns with the stream, and the torque on it is finite and positive."""
+    assert isinstance(run.params, WheelParams)
     turned = float(run.history["angle"][-1])
     torque = float(run.history.last("torque", 1.0).mean())
     fine = turned > 1.0 and math.isfinite(torque) and torque > 0.0
@@ -111,6 +114,7 @@ def _judge_wheel(label: str, run: SceneRun) -> Verdict:
 
 def _judge_plank(label: str, run: SceneRun) -> Verdict:
     """It tilts to the side of the grains, and both weights slide, not before they must."""
+    assert isinstance(run.params, PlankParams)
     angle = run.history["angle"]
     ways = [run.history[f"way {k}"] for k in (1, 2)]
     slid = [bool((way > 0.1).any()) for way in ways]
