@@ -22,7 +22,7 @@ Array = NDArray[Any]
 Progress = Callable[[int, int], None]
 
 ALWAYS = {"position": "m", "radius": "m", "tag": "", "material": ""}  # with their units
-CHOICE = {"velocity": "m/s", "born": "s", "overlap": "m", "force": "N"}
+CHOICE = {"velocity": "m/s", "born": "s", "overlap": "m", "force": "N", "rotation": ""}
 BODIES = "bodies"
 UNITS = ALWAYS | CHOICE
 OF_BODY = (

@@ -62,8 +62,12 @@ def _open(path: Path) -> IO[str]:
 def _grain_header(fields: Sequence[str]) -> list[str]:
     out = ["frame", "time (s)", "tag", "material", "radius (m)", *(f"{a} (m)" for a in AXES)]
     for name in fields:
-        vector = name == "velocity"
-        out += [f"v{a} (m/s)" for a in AXES] if vector else [f"{name} ({CHOICE[name]})"]
+        if name == "velocity":
+            out += [f"v{a} (m/s)" for a in AXES]
+        elif name == "rotation":
+            out += ["qw", "qx", "qy", "qz"]
+        else:
+            out.append(f"{name} ({CHOICE[name]})")
     return out
 
 

@@ -148,7 +148,7 @@ class _Cloud:
         self.fields = {
             name: primvars.CreatePrimvar(name, Sdf.ValueTypeNames.FloatArray, "vertex")
             for name in CHOICE
-            if name != "velocity" and name in selection.fields
+            if name not in ("velocity", "rotation") and name in selection.fields
         }
         self.same: dict[str, tuple[Array, Any]] = {}
 
@@ -203,6 +203,10 @@ class _Instancer(_Cloud):
         self.prim.CreateScalesAttr().Set(scales, code)
         which = self.shared("material", frame.material, Vt.IntArray)
         self.prim.CreateProtoIndicesAttr().Set(which, code)
+        if frame.rotation is not None:
+            # USD keeps the real part last in memory
+            turned = np.roll(frame.rotation, -1, axis=1).astype(np.float16)
+            self.prim.CreateOrientationsAttr().Set(Vt.QuathArray.FromNumpy(turned), code)
 
 
 class _Points(_Cloud):

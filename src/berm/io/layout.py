@@ -5,8 +5,8 @@
     /log         bytes, one JSON object a line: materials, bodies, extra columns, start, close, and
                  whatever was noted while the run went on
     /frames      one record a frame: time, step, grains, row, population, bodies, body_row
-    /position    rows of all frames, one after the other; /velocity, /overlap (m) and /force (N)
-                 the same, if recorded
+    /position    rows of all frames, one after the other; /velocity, /overlap (m), /force (N) and
+                 /rotation (quaternion w, x, y, z of the compound grain) the same, if recorded
     /population  records of tag, radius, material and time of birth (s); frames with the same
                  grains share them
     /bodies      records of all frames: id, pose, velocity, force and torque of each body
@@ -38,10 +38,10 @@ FORMAT = "berm recording 2"
 EXTRA_WIDTH = 32
 EVENTS = ("start", "close", "material", "body", "extra")  # of the log; all else are notes
 
-FIELDS = ("position", "velocity", "bodies", "overlap", "force")  # that a frame may hold
+FIELDS = ("position", "velocity", "bodies", "overlap", "force", "rotation")  # of a frame
 USUAL_FIELDS = FIELDS[:3]
 GRAIN_FIELDS = ("overlap", "force")  # that only the solver knows
-OPTIONAL_TABLES = ("velocity", *GRAIN_FIELDS)
+OPTIONAL_TABLES = ("velocity", *GRAIN_FIELDS, "rotation")
 
 STEP_COLUMNS = (
     "time", "step", "grains", "contacts", "wall_contacts", "iterations", "substeps",
@@ -64,6 +64,7 @@ TABLES: dict[str, tuple[np.dtype[Any], tuple[int, ...], int]] = {
     "velocity": (np.dtype("f4"), (3,), 16384),
     "overlap": (np.dtype("f4"), (), 16384),
     "force": (np.dtype("f4"), (), 16384),
+    "rotation": (np.dtype("f4"), (4,), 16384),
     "population": (np.dtype(_POPULATION), (), 8192),
     "bodies": (np.dtype(_BODY), (), 128),
     "steps": (np.dtype(_STEP), (), 128),

@@ -45,6 +45,7 @@ class Frame:
     born: np.ndarray  # (n,) float32, s: when the grain came into the world
     overlap: np.ndarray | None = None  # (n,) float32, m, the largest at each grain
     force: np.ndarray | None = None  # (n,) float32, N, sum of its contact forces' sizes
+    rotation: np.ndarray | None = None  # (n, 4) float32, quaternion of the compound grain
     bodies: dict[str, BodyFrame] = field(default_factory=dict)
 
     def __len__(self) -> int:

@@ -37,7 +37,7 @@ class Recorder:
 
     every: seconds of simulated time between frames; 0 records each step.
     fields: what a frame holds besides tags, radii, materials and times of birth: any of position
-        (always there), velocity, bodies, overlap and force.
+        (always there), velocity, bodies, overlap, force and rotation.
     append: keep the frames of an existing file that are not later than the world's time at
         `start` and go on after them (a later frame belongs to a run that was given up).
     """
@@ -264,6 +264,8 @@ class Recorder:
         frame["row"] = self._append("position", np.asarray(grains.position)[order])
         if "velocity" in self.fields:
             self._append("velocity", np.asarray(grains.velocity)[order])
+        if "rotation" in self.fields:
+            self._append("rotation", _rotations(world)[order])
         self._write_grain_fields(world, order)
         frame["population"] = self._write_population(grains, order)
         self._write_materials(world)
@@ -368,6 +370,16 @@ class Recorder:
     def _wall(self) -> float:
         """Return seconds of wall time spent in this run and in those that it continues."""
         return self._wall_before + clock.perf_counter() - self._wall_start
+
+
+def _rotations(world: World) -> np.ndarray:
+    """Return the quaternion (n, 4) of the body that each grain belongs to; 1 for single grains."""
+    out = np.tile(np.array([1.0, 0.0, 0.0, 0.0]), (world.grains.n, 1))
+    clumps = world.clumps
+    if clumps.n:
+        clumps.find_rows(world.grains)
+        out[clumps.rows] = np.repeat(clumps.turn, np.diff(clumps.first), axis=0)
+    return out
 
 
 def _interval(time: float, every: float) -> int:

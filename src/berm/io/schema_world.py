@@ -55,7 +55,7 @@ Sizes = Annotated[
     BeforeValidator(lambda value: value if isinstance(value, list | tuple) else [value]),
     WithJsonSchema({"anyOf": [_LENGTH, {"type": "array", "items": _LENGTH}]}),
 ]
-FrameField = Literal["position", "velocity", "bodies", "overlap", "force"]
+FrameField = Literal["position", "velocity", "bodies", "overlap", "force", "rotation"]
 Packed = tuple[np.ndarray, np.ndarray, Any]
 
 
