@@ -44,9 +44,7 @@ class RingsParams(SceneParams):
         "high", description="low: coefficient 0.05, restitution 0.85; high: 0.6 and 0.2"
     )
     rings: int | None = Field(None, ge=1, le=100_000, description="rings; none: by size")
-    spheres: int | None = Field(
-        None, ge=3, le=1000, description="spheres of a ring; none: by size"
-    )
+    spheres: int | None = Field(None, ge=3, le=1000, description="spheres of a ring; none: by size")
     radius: float = Field(0.02, gt=0.0, le=1.0, description="radius of a ring's tube (m)")
     ring: float = Field(5.0, gt=1.5, le=50.0, description="radius of a ring, in those of its tube")
     pole: float = Field(0.35, gt=0.0, le=0.9, description="radius of a pole, in that of the hole")

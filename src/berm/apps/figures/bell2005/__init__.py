@@ -2,8 +2,7 @@
 
 One file a figure, which registers itself; Figs 7 and 8 (avalanche, bulldozer) stand in theirs.
 Not stated in print, so chosen here: sizes, friction, restitution, k_t, the damping exponent of the
-scenes (1/4: restitution as given), frames of 1/30 s. Young's modulus is printed: 10 MPa, 100 MPa for
-the rings.
+scenes (1/4: restitution as given), frames of 1/30 s. Young's modulus is: 10 MPa, 100 MPa for rings.
 """
 
 from berm.apps.figures.base import paper

@@ -74,8 +74,10 @@ class Restitution(Figure):
                 (0.25, 1.5): ("constant", np.ptp(damped, axis=1).max() < CONSTANT),
                 (0.5, 1.5): ("falling", (steps < 0).all()),
                 # at k_d 500 balls stick at all speeds, at lower k_d only when slow
-                (0.0, 1.5): ("rising", ((steps > 0) | (damped[:, :-1] == 0)).all()
-                             and (damped[:-1, -1] > 0).all()),
+                (0.0, 1.5): (
+                    "rising",
+                    ((steps > 0) | (damped[:, :-1] == 0)).all() and (damped[:-1, -1] > 0).all(),
+                ),
             }[alpha, beta]
             whole = np.abs(table[0.0] - 1.0).max() < CONSTANT
             mid = table[250.0]
