@@ -1,0 +1,1 @@
+"""Discrete elements: beside LAMMPS, and compound grains beside single ones."""
