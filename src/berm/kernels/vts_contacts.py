@@ -77,14 +77,13 @@ def _pairs_slab(
                 gap = far - size
                 speed = dx * ux + dy * uy + dz * uz
                 pair = mat[i] * nmat + mat[j]
-                r = row[c]
-                r[0], r[1], r[2] = dx, dy, dz
-                r[3], r[7] = _bias(gap, speed, rest[pair], law)
-                r[4] = size
+                row[c, 0], row[c, 1], row[c, 2] = dx, dy, dz
+                row[c, 3], row[c, 7] = _bias(gap, speed, rest[pair], law)
+                row[c, 4] = size
                 slip2 = ux * ux + uy * uy + uz * uz - speed * speed
-                r[6] = mu_k[pair] if slip2 > law[SLIP] * law[SLIP] else mu_s[pair]
-                r[8], r[9], r[10] = gap - gap, gap - gap, gap - gap
-                r[11] = gap - gap + np.float32(1.0)
+                row[c, 6] = mu_k[pair] if slip2 > law[SLIP] * law[SLIP] else mu_s[pair]
+                row[c, 8], row[c, 9], row[c, 10] = gap - gap, gap - gap, gap - gap
+                row[c, 11] = gap - gap + np.float32(1.0)
                 ends[c, 0] = i
                 ends[c, 1] = j
                 slot_of[c] = at
@@ -125,25 +124,24 @@ def _walls_slab(
     h = law[DT]
     for k in range(w_count[s]):
         i = w_rows[s, k] + shift
-        p = w_plane[s, k]
-        gap = p[0] * x[i, 0] + p[1] * x[i, 1] + p[2] * x[i, 2] - p[3] - x[i, 3]
-        sx, sy, sz = p[4] / h, p[5] / h, p[6] / h
+        nx, ny, nz = w_plane[s, k, 0], w_plane[s, k, 1], w_plane[s, k, 2]
+        gap = nx * x[i, 0] + ny * x[i, 1] + nz * x[i, 2] - w_plane[s, k, 3] - x[i, 3]
+        sx, sy, sz = w_plane[s, k, 4] / h, w_plane[s, k, 5] / h, w_plane[s, k, 6] / h
         ux, uy, uz = v[i, 0] - sx, v[i, 1] - sy, v[i, 2] - sz
-        speed = p[0] * ux + p[1] * uy + p[2] * uz
+        speed = nx * ux + ny * uy + nz * uz
         limit = x[i, 3] * (law[TOLERANCE] - np.float32(1.0))
         if gap + h * speed > limit and gap > limit:
             for e in range(3):
                 w_imp[s, k, e] = 0.0
             continue
         pair = mat[i] * nmat + body_mat[w_body[s, k]]
-        r = row[c]
-        r[0], r[1], r[2] = p[0], p[1], p[2]
-        r[3], r[7] = _bias(gap, speed, rest[pair], law)
-        r[4] = x[i, 3]
+        row[c, 0], row[c, 1], row[c, 2] = nx, ny, nz
+        row[c, 3], row[c, 7] = _bias(gap, speed, rest[pair], law)
+        row[c, 4] = x[i, 3]
         slip2 = ux * ux + uy * uy + uz * uz - speed * speed
-        r[6] = mu_k[pair] if slip2 > law[SLIP] * law[SLIP] else mu_s[pair]
-        r[8], r[9], r[10] = sx, sy, sz
-        r[11] = gap - gap + np.float32(1.0)
+        row[c, 6] = mu_k[pair] if slip2 > law[SLIP] * law[SLIP] else mu_s[pair]
+        row[c, 8], row[c, 9], row[c, 10] = sx, sy, sz
+        row[c, 11] = gap - gap + np.float32(1.0)
         ends[c, 0] = i
         ends[c, 1] = -1
         slot_of[c] = k

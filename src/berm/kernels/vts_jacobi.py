@@ -92,20 +92,19 @@ def _respond(b, kind, first, last, ends, quad, coef, grad, qbase, row, imp, chan
              friction):  # fmt: skip
     what = kind[b]
     for c in range(first[b], last[b]):
-        r = row[c]
         if what == FORM:
             before = imp[c, 0]
             rate = form_rate(c, c - qbase, quad, grad, row, v, par)
-            after = before - r[5] * r[11] * rate + par[BETA] * change[c, 0]
-            after = min(max(after, r[8]), r[9])
+            after = before - row[c, 5] * row[c, 11] * rate + par[BETA] * change[c, 0]
+            after = min(max(after, row[c, 8]), row[c, 9])
             change[c, 0] = after - before
             imp[c, 0] = after
             continue
         i = ends[c, 0]
         if what == WALL:
-            ux = v[i, 0] - r[8]
-            uy = v[i, 1] - r[9]
-            uz = v[i, 2] - r[10]
+            ux = v[i, 0] - row[c, 8]
+            uy = v[i, 1] - row[c, 9]
+            uz = v[i, 2] - row[c, 10]
         elif what == FACE:
             ux, uy, uz = face_speed(c - qbase, quad, coef, v)
         else:
@@ -115,8 +114,8 @@ def _respond(b, kind, first, last, ends, quad, coef, grad, qbase, row, imp, chan
             uz = v[i, 2] - v[j, 2]
         px, py, pz = imp[c, 0], imp[c, 1], imp[c, 2]
         fx, fy, fz = answer(
-            what, r, ux, uy, uz, px, py, pz, change[c, 0], change[c, 1], change[c, 2], r[5], par,
-            friction,
+            what, row, c, ux, uy, uz, px, py, pz, change[c, 0], change[c, 1], change[c, 2],
+            row[c, 5], par, friction,
         )  # fmt: skip
         imp[c, 0], imp[c, 1], imp[c, 2] = fx, fy, fz
         change[c, 0], change[c, 1], change[c, 2] = fx - px, fy - py, fz - pz

@@ -37,32 +37,31 @@ def _residuals(b, kind, first, last, ends, quad, coef, grad, qbase, row, imp, v,
     one = 0.0
     most = 0.0
     for c in range(first[b], last[b]):
-        r = row[c]
         px, py, pz = imp[c, 0], imp[c, 1], imp[c, 2]
         none = px - px
         if what == FORM:
             rate = form_rate(c, c - qbase, quad, grad, row, v, par)
-            to = min(max(px - r[5] * rate, r[8]), r[9])
+            to = min(max(px - row[c, 5] * rate, row[c, 8]), row[c, 9])
             res[c, 0] = rate if to != px else none
-            size = abs(to - px) / max(r[5], np.float32(1e-30))
+            size = abs(to - px) / max(row[c, 5], np.float32(1e-30))
             one += size
             most = max(most, size)
             continue
         ux, uy, uz = _speed(c, what, ends, quad, coef, qbase, row, v, 1)
-        nx, ny, nz, rate = residual(what, r, ux, uy, uz, par)
+        nx, ny, nz, rate = residual(what, row, c, ux, uy, uz, par)
         speed = nx * ux + ny * uy + nz * uz
         tx, ty, tz = ux - speed * nx, uy - speed * ny, uz - speed * nz
-        if what == LINK or friction == NONE or r[6] == 0.0:
+        if what == LINK or friction == NONE or row[c, 6] == 0.0:
             tx, ty, tz = none, none, none
         if friction == RELAXED and what != LINK:
-            rate -= r[6] * math.sqrt(tx * tx + ty * ty + tz * tz)
+            rate -= row[c, 6] * math.sqrt(tx * tx + ty * ty + tz * tz)
         rx, ry, rz = rate * nx + tx, rate * ny + ty, rate * nz + tz
-        alpha = max(r[5], np.float32(1e-30))
+        alpha = max(row[c, 5], np.float32(1e-30))
         if what == LINK:
             size = abs(rate)
         else:
             fx, fy, fz = project(
-                px - alpha * rx, py - alpha * ry, pz - alpha * rz, nx, ny, nz, r[6], friction
+                px - alpha * rx, py - alpha * ry, pz - alpha * rz, nx, ny, nz, row[c, 6], friction
             )
             fx, fy, fz = (fx - px) / alpha, (fy - py) / alpha, (fz - pz) / alpha
             size = math.sqrt(fx * fx + fy * fy + fz * fz)
@@ -144,18 +143,17 @@ def _descend(b, alpha, kind, first, last, ends, quad, coef, grad, qbase, row, im
              friction, way, change):  # fmt: skip
     what = kind[b]
     for c in range(first[b], last[b]):
-        r = row[c]
         px, py, pz = imp[c, 0], imp[c, 1], imp[c, 2]
         if what == FORM:
-            to = min(max(px - alpha * r[11] * way[c, 0], r[8]), r[9])
+            to = min(max(px - alpha * row[c, 11] * way[c, 0], row[c, 8]), row[c, 9])
             change[c, 0] = to - px
             imp[c, 0] = to
             continue
         fx, fy, fz = px - alpha * way[c, 0], py - alpha * way[c, 1], pz - alpha * way[c, 2]
         if what != LINK:
             ux, uy, uz = _speed(c, what, ends, quad, coef, qbase, row, v, 1)
-            nx, ny, nz, _ = residual(what, r, ux, uy, uz, par)
-            fx, fy, fz = project(fx, fy, fz, nx, ny, nz, r[6], friction)
+            nx, ny, nz, _ = residual(what, row, c, ux, uy, uz, par)
+            fx, fy, fz = project(fx, fy, fz, nx, ny, nz, row[c, 6], friction)
         imp[c, 0], imp[c, 1], imp[c, 2] = fx, fy, fz
         change[c, 0], change[c, 1], change[c, 2] = fx - px, fy - py, fz - pz
 

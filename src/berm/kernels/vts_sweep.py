@@ -29,12 +29,11 @@ from berm.kernels.vts_law import (
 def _pair(c, kind, ends, row, imp, v, par, friction):
     i = ends[c, 0]
     j = ends[c, 1]
-    r = row[c]
     px, py, pz = imp[c, 0], imp[c, 1], imp[c, 2]
     none = px - px
     fx, fy, fz = answer(
-        kind, r, v[i, 0] - v[j, 0], v[i, 1] - v[j, 1], v[i, 2] - v[j, 2], px, py, pz,
-        none, none, none, r[5], par, friction,
+        kind, row, c, v[i, 0] - v[j, 0], v[i, 1] - v[j, 1], v[i, 2] - v[j, 2], px, py, pz,
+        none, none, none, row[c, 5], par, friction,
     )  # fmt: skip
     imp[c, 0], imp[c, 1], imp[c, 2] = fx, fy, fz
     fx -= px
@@ -53,12 +52,11 @@ def _pair(c, kind, ends, row, imp, v, par, friction):
 @inline
 def _wall(c, ends, row, imp, v, par, friction):
     i = ends[c, 0]
-    r = row[c]
     px, py, pz = imp[c, 0], imp[c, 1], imp[c, 2]
     none = px - px
     fx, fy, fz = answer(
-        WALL, r, v[i, 0] - r[8], v[i, 1] - r[9], v[i, 2] - r[10], px, py, pz,
-        none, none, none, r[5], par, friction,
+        WALL, row, c, v[i, 0] - row[c, 8], v[i, 1] - row[c, 9], v[i, 2] - row[c, 10], px, py, pz,
+        none, none, none, row[c, 5], par, friction,
     )  # fmt: skip
     imp[c, 0], imp[c, 1], imp[c, 2] = fx, fy, fz
     wi = v[i, 3]
@@ -82,11 +80,12 @@ def face_speed(k, quad, coef, v):
 
 @inline
 def _face(c, k, quad, coef, row, imp, v, par, friction):
-    r = row[c]
     px, py, pz = imp[c, 0], imp[c, 1], imp[c, 2]
     none = px - px
     ux, uy, uz = face_speed(k, quad, coef, v)
-    fx, fy, fz = answer(FACE, r, ux, uy, uz, px, py, pz, none, none, none, r[5], par, friction)
+    fx, fy, fz = answer(
+        FACE, row, c, ux, uy, uz, px, py, pz, none, none, none, row[c, 5], par, friction
+    )
     imp[c, 0], imp[c, 1], imp[c, 2] = fx, fy, fz
     for m in range(4):
         p = quad[k, m]
