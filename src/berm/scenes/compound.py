@@ -129,6 +129,8 @@ class Pieces:
 def pieces(world: World, most: int | None = None, least: int = 1) -> Pieces:
     """Return all bodies of a world of discrete elements, of `least` to `most` spheres."""
     grains, clumps = world.grains, world.clumps
+    if grains.changed:
+        clumps.find_rows(grains)  # else only the next step tells spheres whose they are
     count = np.diff(clumps.first)
     chosen = (count >= least) & (count <= (math.inf if most is None else most))
     alone = (grains.owner[: grains.n] < 0) & (least <= 1)

@@ -13,6 +13,7 @@ from berm.core.clusters import Cluster, ring
 from berm.core.materials import Material
 from berm.core.report import StepReport
 from berm.core.shapes import Box, Capsule
+from berm.laws.normal_hertz import effective_modulus
 from berm.scenes.base import SCENES, Outcome, Scene
 from berm.scenes.compound import Array, capped
 from berm.scenes.history import History
@@ -177,6 +178,7 @@ class Rings(Scene[RingsParams]):
         out = int(((np.abs(where[:, :2]) > half).any(axis=1) | (where[:, 2] < 0)).sum())
         overlap = float(history["overlap_max"].max()) / params.radius if len(history) else math.nan
         start = self._start(params, params.tall * params.outer)
+        deepest = self._deepest(params, float(start[:, 2].max())) / params.radius
         fall = GRAVITY * float(start[:, 2].mean() - where[:, 2].mean())
         speed = float(history["speed"][-1]) if len(history) else math.nan
         on = int(caught(world, params).sum())
@@ -184,11 +186,21 @@ class Rings(Scene[RingsParams]):
         return [
             Outcome("rings", clumps.n == params.counts[0], clumps.n, f"{params.counts[0]}"),
             Outcome("rings outside the box", out == 0, out, "0"),
-            Outcome("largest overlap", overlap < 0.2, overlap, "below 0.2 of the tube's radius"),
+            Outcome("largest overlap", overlap < 1.1 * deepest, overlap,
+                    f"below {1.1 * deepest:.2f} tube radii: Hertz, a ring that falls all the way "
+                    "on one sphere, + 10 %"),
             Outcome("speed at the end", speed < limit, speed,
                     f"below {limit:.2g}" + ("" if limit == CALM else ", that of the fall"), "m/s"),
             Outcome("rings on poles", on > 0, on, "some"),
         ]  # fmt: skip
+
+    @staticmethod
+    def _deepest(params: RingsParams, height: float) -> float:
+        """Overlap (m) by Hertz of a ring that falls from a height (m) on one of its spheres."""
+        law = params.make_material()
+        k_r = 4.0 / 3.0 * effective_modulus(law, law) * math.sqrt(params.radius)
+        mass = law.density * params.cluster().volume
+        return float((1.25 * mass * 2.0 * GRAVITY * height / k_r) ** 0.4)
 
 
 def caught(world: World, params: RingsParams) -> np.ndarray:

@@ -19,7 +19,7 @@ from berm.world.measure import steady_rate
 from berm.world.world import World
 
 GRAVITY = 9.81  # m/s^2
-LOOSE = 0.5  # packing fraction of the filling at rest
+STREWN = 0.6  # share of the room that balls around grains fill on the lattice that they start on
 SMALL, PAPER = 1500, 27_427  # grains; [Bell05] 4: 109,708 spheres
 SMOOTH = 0.0  # friction of the gate, which must not drag grains along
 
@@ -49,9 +49,9 @@ class SandglassParams(CompoundParams):
 
     @property
     def bulb_radius(self) -> float:
-        """Radius of a bulb, m: the filling at rest would be a cylinder as tall as wide."""
-        width = (4.0 / math.pi * self.number * self.grain_volume / LOOSE) ** (1.0 / 3.0)
-        return max(0.5 * width, 1.5 * self.neck_radius)
+        """Radius of a bulb, m: the filling, as strewn, would be a cylinder as tall as wide."""
+        volume = self.number * self.grain_volume * (self.reach / self.radius) ** 3 / STREWN
+        return max(0.5 * (4.0 / math.pi * volume) ** (1.0 / 3.0), 1.5 * self.neck_radius)
 
     def beverloo(self) -> float:
         """Mass flow (kg/s) by Beverloo's law, C = 0.58, k = 1.4, of balls of the same volume."""

@@ -40,7 +40,7 @@ class Restitution(Figure):
     )
     setup: ClassVar[str] = (
         "k_r = 1e6, k_d = 0, 50, 100, 250, 500; two balls of 2 kg each (m_eff = 1 kg is not "
-        "printed), 0.01 to 10 m/s, discrete elements with 2,000 steps a contact"
+        "printed), 0.01 to 10 m/s, discrete elements with 1,000 steps a contact"
     )
     size: ClassVar[tuple[float, float]] = (9.0, 7.0)
 
@@ -108,7 +108,7 @@ class Restitution(Figure):
 
 
 def restitution(
-    alpha: float, beta: float, k_d: float, speeds: Array, steps_a_contact: int = 2000
+    alpha: float, beta: float, k_d: float, speeds: Array, steps_a_contact: int = 1000
 ) -> Array:
     """Speed of separation over speed of approach of two balls with m_eff = 1 kg; 0: they stick."""
     solver = DEM(

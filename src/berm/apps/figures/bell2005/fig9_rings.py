@@ -71,7 +71,7 @@ class Rings(Figure):
                     f"{mean['high']:.3f} m; on poles: {on['low']} and {on['high']} of "
                     f"{len(far['low'])}"),
             Verdict(not checks, "; ".join(str(o) for o in checks)
-                    or "no ring lost, overlaps below 0.2 tube radii"),
+                    or "no ring lost, overlaps as Hertz allows"),
         ]  # fmt: skip
 
     def draw(self, canvas: Canvas, measured: Measured) -> None:
