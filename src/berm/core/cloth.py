@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from berm.core.errors import InputError
+from berm.core.materials import Material
 
 Array = npt.NDArray[Any]
 Evaluate = Callable[[Array], tuple[Array, Array]]
@@ -55,11 +56,12 @@ class Cloth:
         stretch: float = 1.0,
         bend: float = 0.05,
         thickness: float = 0.005,
-        material: str = "rough wall",
+        material: str | Material = "rough wall",
         damping: float = 0.0,
         name: str = "cloth",
     ) -> None:
-        self.name, self.thickness, self.material = name, float(thickness), material
+        self.name, self.thickness = name, float(thickness)
+        self.material: str | Material = material
         self.damping = float(damping)
         self.position: Array = np.array(position, float)
         self.faces: Array = np.array(faces, np.int64).reshape(-1, 3)

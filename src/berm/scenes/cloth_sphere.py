@@ -51,9 +51,9 @@ class ClothSphere(Scene[ClothSphereParams]):
         corner = (params.aside - half, -half, params.ball + 1.5 * THICK)
         n = params.vertices
         sheet = Cloth.grid(
-            (n, n), (params.size, params.size), corner, mass=1.0, bend=0.02, thickness=THICK
-        )
-        sheet.material = rough
+            (n, n), (params.size, params.size), corner, mass=1.0, bend=0.02, thickness=THICK,
+            material=rough,
+        )  # fmt: skip
         world.add_cloth(sheet)
         world.add_body(Sphere(params.ball), name="ball", material=rough)
         return world

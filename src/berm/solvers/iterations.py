@@ -222,9 +222,9 @@ class ConjugateResiduals(_Descent):
             self._product(self.res, self.image)
             now = self._dot(self.res, self.image)
             beta = min(now / self.last, 1.0) if self.last > 0.0 else 0.0
+            self.betas.append(beta)
             if self._dot(self.res, self.way) < 0.0:  # the last direction leads uphill by now
                 beta = 0.0
-            self.betas.append(beta)
             self.last = now
             vts_krylov.combine(*self.rows.chunks, self.res, v_type(self.v, beta), self.way)
             alpha = self.alpha_0
