@@ -56,9 +56,9 @@ class Hourglass(Figure):
         r2, through = value["flow is steady, R2"].value, value["run through"].value
         rate = value["flow rate"]
         return [
-            Verdict(r2 >= STEADY, f"R2 = {r2:.4f} from 10 to 90 % (wanted {STEADY}), "
+            Verdict(bool(r2 >= STEADY), f"R2 = {r2:.4f} from 10 to 90 % (wanted {STEADY}), "
                     f"{rate.value:.1f} kg/s (expected {rate.expected})"),
-            Verdict(through > 0.98, f"{100 * through:.1f} % of the mass run through"),
+            Verdict(bool(through > 0.98), f"{100 * through:.1f} % of the mass run through"),
         ]  # fmt: skip
 
     def draw(self, canvas: Canvas, measured: Measured) -> None:

@@ -74,7 +74,7 @@ class Repose(Figure):
             for shape in SHAPES[1:]:
                 mean, sd = slope[shape]
                 verdicts.append(
-                    Verdict(mean - balls >= STEEPER, f"{law}: {shape} {mean:.1f} +- {sd:.1f}, "
+                    Verdict(bool(mean - balls >= STEEPER), f"{law}: {shape} {mean:.1f} +- {sd:.1f}, "
                             f"sphere {balls:.1f} degrees: {mean - balls:+.1f} (wanted {STEEPER:g})")
                 )  # fmt: skip
         return verdicts

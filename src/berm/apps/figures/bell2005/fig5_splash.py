@@ -63,7 +63,7 @@ class Splash(Figure):
         """What the scene itself checks."""
         value = {one.name: one for one in measured.extra["outcomes"]}
         return [
-            Verdict(value[name].ok,
+            Verdict(bool(value[name].ok),
                     f"{name}: {value[name].value:.3g} (expected {value[name].expected})")
             for name in WANTED
         ]  # fmt: skip

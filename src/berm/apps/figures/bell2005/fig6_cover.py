@@ -75,7 +75,7 @@ class Cover(Figure):
         """On the surface, and evenly spaced."""
         return [
             Verdict(
-                row["largest_phi_R"] < OFF and row["variation"] < UNEVEN,
+                bool(row["largest_phi_R"] < OFF and row["variation"] < UNEVEN),
                 f"offset {row['offset_R']:g} R: {row['particles']} particles, |phi| at most "
                 f"{row['largest_phi_R']:.1e} R (wanted {OFF}), spacing varies by "
                 f"{row['variation']:.3f} (wanted {UNEVEN})",

@@ -66,7 +66,7 @@ class Rings(Figure):
         }
         checks = [o for _, _, outcomes in measured.extra.values() for o in outcomes if not o.ok]
         return [
-            Verdict(mean["low"] > mean["high"],
+            Verdict(bool(mean["low"] > mean["high"]),
                     f"mean distance from the middle: low {mean['low']:.3f} m, high "
                     f"{mean['high']:.3f} m; on poles: {on['low']} and {on['high']} of "
                     f"{len(far['low'])}"),
