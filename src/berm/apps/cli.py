@@ -189,6 +189,30 @@ def figures(
 
 
 @app.command()
+def compare(
+    scene: Annotated[str, typer.Argument(help="Name of a scene, e.g. mass-ratios or cloth-hang.")],
+    solvers: Annotated[
+        str, typer.Option(help="Solvers, e.g. vts:gs,vts:ij,sp:gs,pbd:ij,p2.")
+    ] = "vts:gs,vts:ij,sp:gs",
+    iterations: Annotated[str, typer.Option(help="Numbers of iterations.")] = "5,15,30",
+    seconds: Annotated[float, typer.Option(min=0.0, help="Simulated time of each run.")] = 2.0,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder.")] = Path("berm-compare"),
+) -> None:
+    """Run a scene with several solvers: error and time against iterations, as table and plot."""
+    from berm.apps import console
+    from berm.apps.compare import compare as run_all
+
+    counts = _numbers(iterations, "--iterations")
+    points = run_all(scene, _words(solvers) or [], counts, None, seconds, out, console.say_plain)
+    shown = console.table("solver", "iterations", "error (m)", "worst (m)", "ms a step")
+    for p in points:
+        shown.add_row(
+            p.solver, str(p.iterations), f"{p.error:.4g}", f"{p.worst:.4g}", f"{p.milliseconds:.2f}"
+        )
+    console.out.print(shown)
+
+
+@app.command()
 def bench(
     grains: Annotated[str, typer.Option(help="Numbers of grains.")] = "2000,20000,100000",
     threads: Annotated[str | None, typer.Option(help="Numbers of threads (1 and all).")] = None,

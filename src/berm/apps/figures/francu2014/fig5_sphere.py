@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 
-def draw_cloth(ax: Any, position: Any, faces: Any) -> None:
+def draw_cloth(ax: Any, position: Any, faces: Any, alpha: float = 1.0) -> None:
     """Draw a cloth in space."""
     ax.plot_trisurf(
         position[:, 0], position[:, 1], position[:, 2], triangles=faces, color="#b0503f",
-        edgecolor="none", linewidth=0.0, antialiased=False,
+        edgecolor="none", linewidth=0.0, antialiased=False, alpha=alpha,
     )  # fmt: skip
     ax.set_box_aspect((1, 1, 1))
     ax.set_axis_off()

@@ -49,6 +49,7 @@ class Catch(Figure):
         curves(ax, measured.extra["series"], "time (s)", "share", measured.extra["x"])
         ax.set_yscale("log")
         ax = canvas.add_subplot(1, 2, 2, projection="3d")
-        draw_cloth(ax, *measured.extra["cloth"])
+        position, faces = measured.extra["cloth"]
+        draw_cloth(ax, position, faces, alpha=0.35)
         x = np.asarray(measured.extra["grains"])
         ax.scatter(x[:, 0], x[:, 1], x[:, 2], s=3, color="#b08a57")
