@@ -103,8 +103,8 @@ class Restitution(Figure):
             ax.set_title(rf"$\alpha$ = {alpha:g}, $\beta$ = {beta:g}", fontsize=10, loc="left")
             ax.set_xlabel("speed (m/s)")
             ax.set_ylabel("restitution")
-            if n == 1:
-                ax.legend(frameon=False, fontsize=8)
+            if n == 3:
+                ax.legend(frameon=False, fontsize=8, loc="lower left")
 
 
 def restitution(

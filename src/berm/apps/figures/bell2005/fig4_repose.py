@@ -73,10 +73,10 @@ class Repose(Figure):
             balls = slope["sphere"][0]
             for shape in SHAPES[1:]:
                 mean, sd = slope[shape]
-                verdicts.append(
-                    Verdict(bool(mean - balls >= STEEPER), f"{law}: {shape} {mean:.1f} +- {sd:.1f}, "
-                            f"sphere {balls:.1f} degrees: {mean - balls:+.1f} (wanted {STEEPER:g})")
-                )  # fmt: skip
+                gap = mean - balls
+                text = f"{law}: {shape} {mean:.1f} +- {sd:.1f}, sphere {balls:.1f} degrees: "
+                text += f"{gap:+.1f} (wanted {STEEPER:g})"
+                verdicts.append(Verdict(bool(gap >= STEEPER), text))
         return verdicts
 
     def draw(self, canvas: Canvas, measured: Measured) -> None:
