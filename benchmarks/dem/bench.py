@@ -76,8 +76,9 @@ def compound(grains: int, turns: int) -> None:
         world = berm.World(dt=1 / 60, solver=berm.DEM(normal="linear"), seed=1)
         single = kind == "spheres"
         side = round((grains if single else grains / 4) ** (1 / 3))
-        pitch = 0.105 if single else 0.235
+        pitch = 0.165 if single else 0.3
         place = pitch * (np.stack(np.meshgrid(*[np.arange(side)] * 3), -1).reshape(-1, 3) + 0.5)
+        place += np.random.default_rng(2).uniform(-0.03, 0.03, place.shape)
         wide = side * pitch
         world.add_body(
             berm.Box((wide, wide, 4 * wide), inside=True),

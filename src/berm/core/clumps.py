@@ -24,9 +24,11 @@ def shared(spheres: Any) -> Any:
 class Clumps:
     """Compound grains and covered bodies, [Bell05] 3.1 and 3.3; `n` of them, all float64.
 
-    place (n, 4) centre of mass (m) and inverse mass (1/kg); pace (n, 4) velocity (m/s); turn (n, 4)
-    quaternion (w, x, y, z); momentum (n, 4) angular momentum in the body's frame (kg m^2/s);
-    inertia (n, 4) principal moments (kg m^2); tag int64, stable; kind: number in `templates`.
+    place (n, 4) centre of mass (m) and inverse mass (1/kg); pace (n, 4) velocity (m/s) and way of a
+    sphere since the last search (m), at most; turn (n, 4) quaternion (w, x, y, z); momentum (n, 4)
+    angular momentum in the body's frame (kg m^2/s) and longest arm of a sphere (m); inertia (n, 4)
+    principal moments (kg m^2) and way that the list of pairs allows (m); tag int64, stable; kind:
+    number in `templates`.
     The spheres of clump b are the grains with tags members[first[b]:first[b + 1]], at offset (3) in
     its frame; rows holds their present rows.
     """
@@ -82,6 +84,7 @@ class Clumps:
             self.templates.append(template)
         kind = next(i for i, known in enumerate(self.templates) if template is known)
         mass = density * template.volume
+        arm = float(np.linalg.norm(template.offsets, axis=1).max())
         place = np.column_stack([position, np.full(k, 1.0 / mass)])
         inertia = np.zeros((k, 4))
         inertia[:, :3] = density * np.asarray(template.inertia)
@@ -89,7 +92,7 @@ class Clumps:
             "place": place,
             "pace": np.column_stack([velocity, np.zeros(k)]),
             "turn": turn,
-            "momentum": np.column_stack([momentum, np.zeros(k)]),
+            "momentum": np.column_stack([momentum, np.full(k, arm)]),
             "inertia": inertia,
             "tag": np.arange(self.next_tag, self.next_tag + k),
             "kind": np.full(k, kind, np.int32),

@@ -2,15 +2,19 @@
 
 Spheres: x (n, 4) position and radius; v (n, 4) velocity and inverse mass; spin (n, 4) angular
 velocity and inverse moment of inertia; f (n, 8) force and torque. owner[i] < 0 for single spheres.
-Bodies: place (m, 4) centre and inverse mass; pace (m, 4) velocity; turn (m, 4) quaternion; momentum
-(m, 4) angular momentum in the body's frame; inertia (m, 4) principal moments; the spheres of body b
-are rows[first[b]:first[b + 1]] at offset (3) in the body's frame.
+Bodies: place (m, 4) centre and inverse mass; pace (m, 4) velocity and way that a sphere may have gone
+since the list of pairs was made; turn (m, 4) quaternion; momentum (m, 4) angular momentum in the
+body's frame and the longest arm of a sphere; inertia (m, 4) principal moments and the way that the
+list allows; the spheres of body b are rows[first[b]:first[b + 1]] at offset (3) in its frame.
 """
 
 from __future__ import annotations
 
-from berm.kernels.jit import inline, inner, pjit, prange
-from berm.kernels.rotation import free_turn, normalise, rotate, rotate_back
+import math
+
+from berm.kernels.fused import inline, inner
+from berm.kernels.jit import pjit, prange
+from berm.kernels.rotation import free_turn, rotate, rotate_back
 
 CHUNK = 128  # bodies that one thread moves at a time
 
@@ -54,7 +58,7 @@ def kick_slab(s, slab, owner, kick, gx, gy, gz, x, v, spin, f):
             kick_and_drift(i, 0.0, kick, gx, gy, gz, x, v, spin, f)
 
 
-@inner
+@inline
 def total_force(b, first, rows, place, x, f):
     """Force and torque about the centre of body b from the forces on its spheres."""
     fx, fy, fz, tx, ty, tz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -71,7 +75,7 @@ def total_force(b, first, rows, place, x, f):
     return fx, fy, fz, tx, ty, tz
 
 
-@inner
+@inline
 def kick_body(b, kick, gx, gy, gz, first, rows, place, pace, turn, momentum, x, f):
     """Velocity and angular momentum of body b by the forces on its spheres."""
     fx, fy, fz, tx, ty, tz = total_force(b, first, rows, place, x, f)
@@ -85,7 +89,7 @@ def kick_body(b, kick, gx, gy, gz, first, rows, place, pace, turn, momentum, x, 
     momentum[b, 2] += kick * tz
 
 
-@inner
+@inline
 def drift_body(b, h, place, pace, turn, momentum, inertia):
     """Centre and orientation of body b by h (s), without torque."""
     for c in range(3):
@@ -98,10 +102,10 @@ def drift_body(b, h, place, pace, turn, momentum, inertia):
     )  # fmt: skip
 
 
-@inner
+@inline
 def carry_spheres(b, first, rows, offset, place, pace, turn, momentum, inertia, x, v, spin):
     """Set the spheres of body b to its pose and velocities, [Bell05] 3.1."""
-    qw, qx, qy, qz = normalise(turn[b, 0], turn[b, 1], turn[b, 2], turn[b, 3])
+    qw, qx, qy, qz = turn[b, 0], turn[b, 1], turn[b, 2], turn[b, 3]
     wx, wy, wz = rotate(
         qw, qx, qy, qz,
         momentum[b, 0] / inertia[b, 0], momentum[b, 1] / inertia[b, 1],
@@ -126,18 +130,19 @@ def kick_chunk(c, kick, gx, gy, gz, first, rows, place, pace, turn, momentum, x,
 
 @inner
 def drift_chunk(
-    c, h, first, rows, offset, place, pace, turn, momentum, inertia, x, v, spin, ref, stale
+    c, h, first, rows, offset, place, pace, turn, momentum, inertia, x, v, spin, stale
 ):  # fmt: skip
-    """Drift one chunk of bodies with their spheres; note whether a sphere has gone too far."""
+    """Drift one chunk of bodies with their spheres; note whether a sphere may have gone too far."""
     far = False
     for b in range(c * CHUNK, min((c + 1) * CHUNK, first.shape[0] - 1)):
         drift_body(b, h, place, pace, turn, momentum, inertia)
         carry_spheres(b, first, rows, offset, place, pace, turn, momentum, inertia, x, v, spin)
-        for k in range(first[b], first[b + 1]):
-            i = rows[k]
-            dx, dy, dz = x[i, 0] - ref[i, 0], x[i, 1] - ref[i, 1], x[i, 2] - ref[i, 2]
-            if not dx * dx + dy * dy + dz * dz <= ref[i, 3]:
-                far = True
+        i = rows[first[b]]
+        speed2 = pace[b, 0] ** 2 + pace[b, 1] ** 2 + pace[b, 2] ** 2
+        rate2 = spin[i, 0] ** 2 + spin[i, 1] ** 2 + spin[i, 2] ** 2
+        pace[b, 3] += h * (math.sqrt(speed2) + momentum[b, 3] * math.sqrt(rate2))
+        if not pace[b, 3] <= inertia[b, 3]:
+            far = True
     stale[c] = far
 
 

@@ -143,7 +143,7 @@ def pair_slab(s, slab, ptr, nbr, hist, x, v, spin, material, nmat, prm, f, elaps
     stats[s, CONTACTS], stats[s, OVERLAP], stats[s, DEEPEST] = touching, sum_xi, most_xi
 
 
-@inner
+@inline
 def wall_force(
     i, b, k, hist, d, gx, gy, gz, f_step, pose, per_second, x, v, spin, kind, prm, f, total,
     elapsed, keep,
@@ -176,6 +176,15 @@ def wall_force(
     total[b, 3] -= oy * fz - oz * fy + mx
     total[b, 4] -= oz * fx - ox * fz + my
     total[b, 5] -= ox * fy - oy * fx + mz
+
+
+@inner
+def wall_distance(kind, shape, face, pose, f_step, x, y, z):
+    """Distance (m) of a point to a face of a body, and the direction away from it."""
+    lx, ly, lz = to_body(pose, f_step, x, y, z)
+    d, gx, gy, gz = feature(kind, shape, face, lx, ly, lz)
+    gx, gy, gz = to_world(pose, f_step, gx, gy, gz)
+    return d, gx, gy, gz
 
 
 @inner
@@ -282,10 +291,10 @@ def wall_slab(
             most_xi = max(most_xi, deep)
             k += MESH_SLOTS
             continue
-        lx, ly, lz = to_body(pose[b], f_step, x[i, 0], x[i, 1], x[i, 2])
-        d, gx, gy, gz = feature(kinds[b], shape[b], face[s, k], lx, ly, lz)
+        d, gx, gy, gz = wall_distance(
+            kinds[b], shape[b], face[s, k], pose[b], f_step, x[i, 0], x[i, 1], x[i, 2]
+        )
         if d < x[i, 3]:
-            gx, gy, gz = to_world(pose[b], f_step, gx, gy, gz)
             wall_force(
                 i, b, k, hist[s], d, gx, gy, gz, f_step, pose[b], per_second, x, v, spin, kind,
                 prm, f, total[s], elapsed, keep,
@@ -332,7 +341,7 @@ def advance(
             for c in prange(chunks):
                 drift_chunk(
                     c, h, first, rows, offset, place, pace, attitude, momentum, inertia, x, v,
-                    spin, ref, stale[nslab:],
+                    spin, stale[nslab:],
                 )  # fmt: skip
             far = False
             for k in range(nslab + chunks):

@@ -197,6 +197,8 @@ class DEM:
         self.pairs.build(grains, 0.0, self.skin)
         if clumps.n:
             clumps.find_rows(grains)
+            smallest = np.minimum.reduceat(grains.x[clumps.rows, 3], clumps.first[:-1])
+            clumps.pace[:, 3], clumps.inertia[:, 3] = 0.0, 0.5 * self.skin * smallest
         self._near_walls(world, fraction)
         report.rebuilt += 1
 
