@@ -2,10 +2,10 @@
 
 Spheres: x (n, 4) position and radius; v (n, 4) velocity and inverse mass; spin (n, 4) angular
 velocity and inverse moment of inertia; f (n, 8) force and torque. owner[i] < 0 for single spheres.
-Bodies: place (m, 4) centre and inverse mass; pace (m, 4) velocity and way that a sphere may have gone
-since the list of pairs was made; turn (m, 4) quaternion; momentum (m, 4) angular momentum in the
-body's frame and the longest arm of a sphere; inertia (m, 4) principal moments and the way that the
-list allows; the spheres of body b are rows[first[b]:first[b + 1]] at offset (3) in its frame.
+Bodies: place (m, 4) centre and inverse mass; pace (m, 4) velocity and the way that a sphere may
+have gone since the list of pairs was made; turn (m, 4) quaternion; momentum (m, 4) angular momentum
+in the body's frame and the longest arm of a sphere; inertia (m, 4) principal moments and the way
+that the list allows. The spheres of body b are rows[first[b]:first[b + 1]], at offset (3) in it.
 """
 
 from __future__ import annotations
