@@ -11,9 +11,9 @@ import numpy.typing as npt
 from pydantic import Field
 
 from berm.core.clusters import Cluster, tetrahedron
-from berm.core.motion import Linear, rotation_about
+from berm.core.motion import Linear
 from berm.core.report import StepReport
-from berm.core.shapes import Box
+from berm.core.shapes import Box, Mesh
 from berm.scenes.base import SCENES, Outcome, Scene
 from berm.scenes.blocks import BLOCK, is_block, make_block, momenta, momentum_error
 from berm.scenes.history import History
@@ -41,14 +41,16 @@ class DebrisParams(GrainParams):
     friction_kinetic: float | None = inherited(GrainParams, "friction_kinetic", 0.4)
     radius: float = Field(0.02, gt=0.0, le=1.0, description="radius of a grain's four spheres (m)")
     size: Literal["small", "paper"] = Field(
-        "small", description="small: about 6,000 spheres; paper: 310,149 as in Table 1"
+        "small", description="small: about 8,000 spheres; paper: 310,149 as in Table 1"
     )
-    depth: float = Field(0.1, gt=0.0, le=10.0, description="depth of the grains (m), about")
+    depth: float = Field(0.12, gt=0.0, le=10.0, description="depth of the grains (m), about")
     length: float = Field(2.2, gt=0.5, le=100.0, description="length of the field (m)")
     width: float = Field(1.5, gt=0.3, le=100.0, description="width of the field (m)")
     blade: float = Field(0.6, gt=0.1, le=50.0, description="width of the blade (m)")
     height: float = Field(0.4, gt=0.05, le=10.0, description="height of the blade (m)")
-    rake: float = Field(10.0, ge=-30.0, le=60.0, description="the blade leans back by (degrees)")
+    sweep: float = Field(
+        30.0, ge=0.0, le=60.0, description="its halves turn back by (degrees); 0: a straight blade"
+    )
     speed: float = Field(0.6, gt=0.0, le=10.0, description="speed of the blade (m/s)")
     blocks: int = Field(12, ge=1, le=100_000, description="number of blocks in the small field")
     block: float = Field(0.16, gt=0.0, le=2.0, description="edge of a block (m)")
@@ -100,9 +102,10 @@ class Debris(Scene[DebrisParams]):
         count = int(LOOSE * long * wide * deep / grain.volume)
         if params.size == "paper":
             count = (SPHERES - number * len(block)) // len(grain)
-        turn = rotation_about((0.0, 1.0, 0.0), -math.radians(params.rake))
-        size = np.array([THICK, params.blade, params.height]) * [1.0, big, big]
-        middle = np.array([START * big, 0.0, CLEAR * params.radius + 0.5 * size[2]])
+        plough = chevron(params.blade * big, params.height * big, params.sweep)
+        middle = np.array([START * big, 0.0, CLEAR * params.radius])
+        size = np.ptp(plough.vertices, axis=0)
+        centre = middle + plough.vertices.min(axis=0) + 0.5 * size
 
         def free(cluster: Cluster, bottom: float) -> Array:
             """Places (m) for a cluster, lowest first, at any angle and clear of the blade."""
@@ -110,7 +113,7 @@ class Debris(Scene[DebrisParams]):
             corner = (0.0, -wide / 2, bottom)
             top = (long, wide / 2, max(8.0 * deep, bottom + 4.0 * reach))
             place, _ = lattice(corner, top, reach, 0.02, params.seed, "hexagonal")
-            off = np.abs((place - middle) @ turn) - 0.5 * size
+            off = np.abs(place - centre) - 0.5 * size
             place = place[(off > reach).any(axis=1)]
             return place[np.argsort(place[:, 2], kind="stable")]
 
@@ -125,8 +128,7 @@ class Debris(Scene[DebrisParams]):
         world.add_clusters(block, layer[chosen], "random", material=stone)
         pace = params.speed * big
         world.add_body(
-            Box(tuple(size.tolist())), name="blade", material="steel", position=middle,
-            rotation=turn,
+            plough, name="blade", material="steel", position=middle,
             motion=Linear((pace, 0.0, 0.0), params.settle, params.settle + params.way / pace),
         )  # fmt: skip
         return world
@@ -136,16 +138,14 @@ class Debris(Scene[DebrisParams]):
         blade = world.body("blade")
         blocks = is_block(world)
         x = world.clumps.position[blocks]
-        width = blade.shape.size[1]
+        width = float(np.ptp(blade.shape.vertices[:, 1]))
         here = float(blade.position[0])
         lane = np.abs(x[:, 1]) < 0.5 * width
         return {
             "resistance": -float(blade.force[0]),
             "lift": float(blade.force[2]),
             "blade": here,
-            "blocks_ahead": int((lane & (x[:, 0] > here)).sum()),
-            # half of the centres lie in the lower half of a level bed
-            "level": 2.0 * float(world.clumps.position[~blocks, 2].mean()),
+            "blocks_ahead": float((lane & (x[:, 0] > here)).sum()),
             "block_x": float(x[:, 0].mean()),
             "block_y": float(np.abs(x[:, 1]).mean()),
             **momenta(world),
@@ -155,13 +155,13 @@ class Debris(Scene[DebrisParams]):
         """Grains and blocks are swept aside, the blade feels it, momentum is kept."""
         params: DebrisParams = history.params
         half, r = 0.5 * params.blade * params.scale, params.radius
-        first, last = params.lane
         place, height = cross_profile(world, params)
         rim = 0.5 * params.width * params.scale
         began = np.flatnonzero(history["time"] > params.settle)
         if not began.size:
             return [Outcome("push", False, math.nan, "a run that lasts until the blade starts")]
-        level = float(history["level"][began[0]])
+        far = (np.abs(place) > 0.8 * rim) & (np.abs(place) < rim - 2 * r)
+        level = float(height[far].mean())  # of the bed that the blade did not touch
         beside = (np.abs(place) > half) & (np.abs(place) < rim - 2 * r)
         left = float(height[beside & (place < 0)].max()) - level
         right = float(height[beside & (place > 0)].max()) - level
@@ -172,8 +172,9 @@ class Debris(Scene[DebrisParams]):
         force = float(pushing.mean()) if len(pushing) else math.nan
         x = world.clumps.position
         blocks = is_block(world)
-        within = (x[:, 0] > first) & (x[:, 0] < last) & (np.abs(x[:, 1]) < 0.8 * half)
-        left_over = int((within & blocks).sum())
+        within = (x[:, 0] > START * params.scale) & (np.abs(x[:, 1]) < half)
+        within &= x[:, 0] < float(world.body("blade").position[0])
+        left_over = float((within & blocks).sum())
         ahead = float(history["blocks_ahead"][began[0]])
         moved = float(history["block_x"][-1] - history["block_x"][began[0]])
         long = params.length * params.scale
@@ -185,13 +186,31 @@ class Debris(Scene[DebrisParams]):
             Outcome("height left in the lane / before", swept < 0.5 * level, swept / level,
                     "below 0.5"),
             Outcome("blocks in the way", ahead > 0, ahead, "above 0 when the blade starts"),
-            Outcome("blocks left in the lane", left_over == 0, left_over, "0"),
+            # some may roll back where the blade has passed
+            Outcome("blocks left in the lane / before", left_over < 0.5 * ahead,
+                    left_over / max(ahead, 1.0), "below 0.5"),
             Outcome("blocks' mean way with the blade", moved > 0, moved, "above 0", "m"),
             Outcome("force against the blade", force > 0, force, "above 0", "N"),
             Outcome("momentum gained - impulse of gravity and boundaries", balance < 1e-3, balance,
                     "below 0.001 of the weight x time"),
             Outcome("bodies lost", not lost.any(), int(lost.sum()), "0"),
         ]  # fmt: skip
+
+
+def chevron(width: float, height: float, sweep: float) -> Mesh:
+    """Return a blade (m) that points along x, its halves turned back by `sweep` (degrees)."""
+    half, tip = 0.5 * width, 0.5 * width * math.tan(math.radians(sweep))
+    front = np.array([[0.0, -half], [tip, 0.0], [0.0, half]])
+    flat = np.vstack([front, front[::-1] - [THICK, 0.0]])  # 0 1 2 in front, 3 4 5 behind
+    low = np.column_stack([flat, np.zeros(6)])
+    cap = np.array([[0, 1, 4], [0, 4, 5], [1, 2, 3], [1, 3, 4]])
+    here = np.arange(6)
+    there = (here + 1) % 6
+    faces = np.vstack([
+        cap[:, ::-1], cap + 6, np.column_stack([here, there, there + 6]),
+        np.column_stack([here, there + 6, here + 6]),
+    ])  # fmt: skip
+    return Mesh(np.vstack([low, low + np.array([0.0, 0.0, height])]), faces, name="blade")
 
 
 def cross_profile(world: World, params: DebrisParams) -> tuple[Array, Array]:
