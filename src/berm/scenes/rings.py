@@ -26,6 +26,7 @@ GRAVITY = 9.81  # m/s^2
 POLES = 5  # in a row: 25
 SETTINGS = {"low": (0.05, 0.85), "high": (0.6, 0.2)}  # friction, restitution; not printed
 SMALL, PAPER = (100, 24), (1000, 110)  # rings, spheres of a ring
+SKIN = 1.0  # radii: rings fly far between contacts, and a list lasts for half of it
 CALM = 0.1  # m/s, root mean square of the rings at the end
 
 
@@ -102,7 +103,7 @@ class RingsParams(SceneParams):
             law = capped(self.make_material(), self.radius, self.cluster().volume)
         return DEM(
             normal=self.normal, tangential=law, rolling=self.rolling, integrator=self.integrator,
-            steps_a_contact=self.steps_a_contact,
+            steps_a_contact=self.steps_a_contact, skin=SKIN,
         )  # fmt: skip
 
 

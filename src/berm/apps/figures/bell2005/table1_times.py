@@ -34,8 +34,8 @@ class Times(Figure):
     claim: ClassVar[str] = "scenes of 110,000 to 310,000 spheres run in 3 to 26 minutes a frame"
     setup: ClassVar[str] = (
         f"the paper's numbers of grains, {FRAMES} frames of 1/30 s each from the start, of which "
-        "the last quarter counts; its PCs had 3 GHz, its frame rate is not printed. Early frames have "
-        "fewer contacts than late ones."
+        "the last quarter counts; its PCs had 3 GHz, its frame rate is not printed. Early frames "
+        "have fewer contacts than late ones."
     )
     size: ClassVar[tuple[float, float]] = (9.0, 4.0)
 
