@@ -11,9 +11,9 @@ from scipy.integrate import solve_ivp
 from berm.core.clusters import cube, from_spheres, ring, rod, tetrahedron
 from berm.core.errors import InputError
 from berm.core.materials import Material
+from berm.core.rotations import turned
 from berm.core.shapes import Box, Cylinder, HeightField, Mesh, Plane
 from berm.solvers.dem import DEM
-from berm.world.clumps import turn
 from berm.world.world import World
 
 
@@ -26,7 +26,7 @@ def stuff(friction=0.4, restitution=0.5, stiffness=1e5, **values):
 def spin_of(world):
     """Angular velocities (m, 3) of the bodies in the world's axes."""
     c = world.clumps
-    return turn(c.turn, c.momentum[:, :3] / c.inertia[:, :3])
+    return turned(c.turn, c.momentum[:, :3] / c.inertia[:, :3])
 
 
 @pytest.mark.parametrize("integrator", ["verlet", "rkf45"])
@@ -73,7 +73,7 @@ def test_momentum_of_colliding_compound_grains(integrator):
         g, c = world.grains, world.clumps
         rows = np.flatnonzero(g.owner[: g.n] < 0)
         m = g.mass[rows, None]
-        inner = turn(c.turn, c.momentum[:, :3])
+        inner = turned(c.turn, c.momentum[:, :3])
         p = (m * g.velocity[rows]).sum(axis=0) + (c.mass[:, None] * c.velocity).sum(axis=0)
         around = m * np.cross(g.position[rows], g.velocity[rows])
         around = around + g.spin[rows, :3] / g.spin[rows, 3:]

@@ -12,6 +12,7 @@ from pydantic import Field
 from berm.core.clusters import Cluster, ring
 from berm.core.materials import Material
 from berm.core.report import StepReport
+from berm.core.rotations import random_rotations, turned
 from berm.core.shapes import Box, Capsule
 from berm.laws.normal_hertz import effective_modulus
 from berm.scenes.base import SCENES, Outcome, Scene
@@ -19,7 +20,6 @@ from berm.scenes.compound import Array, capped
 from berm.scenes.history import History
 from berm.scenes.params import SceneParams, inherited
 from berm.solvers.dem import DEM
-from berm.world.clumps import random_rotations, turn
 from berm.world.world import World
 
 GRAVITY = 9.81  # m/s^2
@@ -207,9 +207,9 @@ class Rings(Scene[RingsParams]):
 def caught(world: World, params: RingsParams) -> np.ndarray:
     """Tell of each ring whether a pole goes through its hole."""
     clumps = world.clumps
-    axis = turn(clumps.turn, np.tile([0.0, 0.0, 1.0], (clumps.n, 1)))
+    axis = turned(clumps.turn, np.tile([0.0, 0.0, 1.0], (clumps.n, 1)))
     spread = np.argmax(clumps.inertia[:, :3], axis=1)
-    axis = turn(clumps.turn, np.eye(3)[spread])  # about which a ring's moment is the largest
+    axis = turned(clumps.turn, np.eye(3)[spread])  # about which a ring's moment is the largest
     hole = (params.ring - 1.0) * params.radius
     tall = params.tall * params.outer
     inside = np.zeros(clumps.n, bool)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from berm.core.clumps import shared
 from berm.core.errors import InputError, SimulationError
 from berm.core.report import StepReport
+from berm.core.rotations import turned
 from berm.kernels import rigid_grains
 from berm.kernels.jit import use_threads_for
 from berm.laws.base import ROLES, Law, NormalLaw, law
@@ -355,7 +356,7 @@ class DEM:
             free, turn = body.dynamics, clumps.turn[row : row + 1]
             free.centre, free.speed = clumps.position[row].copy(), clumps.velocity[row].copy()
             free.turn = clumps.turn[row].copy()
-            free.spin = rkf45.turned(turn, clumps.momentum[row : row + 1, :3])[0]
+            free.spin = turned(turn, clumps.momentum[row : row + 1, :3])[0]
             body.follow()
             rows = clumps.rows[clumps.first[row] : clumps.first[row + 1]]
             push = world.grains.force[rows]

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from berm.core.errors import SimulationError
 from berm.core.report import StepReport
+from berm.core.rotations import inverse, turned
 from berm.kernels import rigid_grains
 from berm.solvers.base import Stages, WorldView
 
@@ -135,7 +136,7 @@ class _State:
             q = y[1][:, 6:10]
             c.place[:, :3], c.pace[:, :3] = y[1][:, :3], y[1][:, 3:6]
             c.turn[:] = q / np.linalg.norm(q, axis=1, keepdims=True)
-            c.momentum[:, :3] = turned(c.turn * [1, -1, -1, -1], y[1][:, 10:])
+            c.momentum[:, :3] = turned(inverse(c.turn), y[1][:, 10:])
             rigid_grains.carry_all(
                 c.first, c.rows, c.offset, c.place, c.pace, c.turn, c.momentum, c.inertia,
                 g.x, g.v, g.spin,
@@ -210,13 +211,6 @@ class _State:
         g, ref = self.world.grains, self.dem.pairs.ref
         way = g.x[: g.n, :3] - ref[: g.n, :3]
         return bool(((way**2).sum(axis=1) > 0.25 * ref[: g.n, 3]).any())
-
-
-def turned(q: Array, v: Array) -> Array:
-    """Turn vectors (m, 3) by quaternions (m, 4)."""
-    t = 2.0 * np.cross(q[:, 1:], v)
-    result: Array = v + q[:, :1] * t + np.cross(q[:, 1:], t)
-    return result
 
 
 def product(omega: Array, q: Array) -> Array:

@@ -12,6 +12,7 @@ from berm.core.clumps import shared
 from berm.core.clusters import Cluster
 from berm.core.errors import InputError
 from berm.core.materials import Material
+from berm.core.rotations import inverse, random_rotations, turned
 from berm.world.band import bounds
 
 if TYPE_CHECKING:
@@ -19,20 +20,6 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 SMALL = 20  # particles along a body that is covered before there is any grain
-
-
-def random_rotations(rng: np.random.Generator, count: int) -> Array:
-    """Return quaternions (count, 4), all orientations alike."""
-    q = rng.normal(size=(count, 4))
-    result: Array = q / np.linalg.norm(q, axis=1, keepdims=True)
-    return result
-
-
-def turn(q: Array, v: Array) -> Array:
-    """Turn vectors (..., 3) by quaternions (..., 4)."""
-    t = 2.0 * np.cross(q[..., 1:], v)
-    result: Array = v + q[..., :1] * t + np.cross(q[..., 1:], t)
-    return result
 
 
 def add_clusters(
@@ -63,7 +50,7 @@ def add_clusters(
     index = world.add_material(material)
     density = world.materials[index].density
     spheres = len(cluster.radii)
-    arms = turn(q[:, None], cluster.offsets[None])
+    arms = turned(q[:, None], cluster.offsets[None])
     centres = (where[:, None] + arms).reshape(-1, 3)
     speeds = (fast[:, None] + np.cross(omega[:, None], arms)).reshape(-1, 3)
     mass = density * cluster.volume
@@ -77,7 +64,7 @@ def add_clusters(
     )
     rows = slice(world.grains.n - k * spheres, world.grains.n)
     world.grains.spin[rows, :3] = np.repeat(omega, spheres, axis=0)
-    inside = turn(q * [1, -1, -1, -1], omega)
+    inside = turned(inverse(q), omega)
     world.mass_added += k * mass
     return world.clumps.append(
         cluster, where, q, fast, density * np.asarray(cluster.inertia) * inside, density,

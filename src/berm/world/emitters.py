@@ -12,7 +12,7 @@ import numpy.typing as npt
 from berm.core.clusters import Cluster
 from berm.core.errors import InputError
 from berm.core.materials import Material
-from berm.world.clumps import random_rotations
+from berm.core.rotations import random_rotations
 
 if TYPE_CHECKING:
     from berm.world.world import World
