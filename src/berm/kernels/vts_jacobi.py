@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from berm.kernels.jit import inner, jit, pjit, prange
+from berm.kernels.jit import inline, inner, jit, pjit, prange
 from berm.kernels.vts_law import BETA, FACE, FIXED, FORM, LINK, MODE, MOVING, PAIR, WALL, answer
 from berm.kernels.vts_sweep import face_speed, form_rate
 
@@ -87,38 +87,54 @@ def set_alpha(kind, first, last, ends, quad, coef, grad, qbase, v, start, omega,
             row[c, 5] = alpha
 
 
+@inline
+def _contact(c, what, ux, uy, uz, row, imp, change, par, friction):
+    px, py, pz = imp[c, 0], imp[c, 1], imp[c, 2]
+    fx, fy, fz = answer(
+        what, row, c, ux, uy, uz, px, py, pz, change[c, 0], change[c, 1], change[c, 2], row[c, 5],
+        par, friction,
+    )  # fmt: skip
+    imp[c, 0], imp[c, 1], imp[c, 2] = fx, fy, fz
+    change[c, 0], change[c, 1], change[c, 2] = fx - px, fy - py, fz - pz
+
+
 @inner
 def _respond(b, kind, first, last, ends, quad, coef, grad, qbase, row, imp, change, v, par,
              friction):  # fmt: skip
-    what = kind[b]
-    for c in range(first[b], last[b]):
-        if what == FORM:
+    """First pass over a block: new impulses from velocities that stay as they are."""
+    if kind[b] == PAIR:
+        for c in range(first[b], last[b]):
+            i, j = ends[c, 0], ends[c, 1]
+            _contact(
+                c, PAIR, v[i, 0] - v[j, 0], v[i, 1] - v[j, 1], v[i, 2] - v[j, 2], row, imp, change,
+                par, friction,
+            )  # fmt: skip
+    elif kind[b] == LINK:
+        for c in range(first[b], last[b]):
+            i, j = ends[c, 0], ends[c, 1]
+            _contact(
+                c, LINK, v[i, 0] - v[j, 0], v[i, 1] - v[j, 1], v[i, 2] - v[j, 2], row, imp, change,
+                par, friction,
+            )  # fmt: skip
+    elif kind[b] == WALL:
+        for c in range(first[b], last[b]):
+            i = ends[c, 0]
+            _contact(
+                c, WALL, v[i, 0] - row[c, 8], v[i, 1] - row[c, 9], v[i, 2] - row[c, 10], row, imp,
+                change, par, friction,
+            )  # fmt: skip
+    elif kind[b] == FACE:
+        for c in range(first[b], last[b]):
+            ux, uy, uz = face_speed(c - qbase, quad, coef, v)
+            _contact(c, FACE, ux, uy, uz, row, imp, change, par, friction)
+    else:
+        for c in range(first[b], last[b]):
             before = imp[c, 0]
             rate = form_rate(c, c - qbase, quad, grad, row, v, par)
             after = before - row[c, 5] * row[c, 11] * rate + par[BETA] * change[c, 0]
             after = min(max(after, row[c, 8]), row[c, 9])
             change[c, 0] = after - before
             imp[c, 0] = after
-            continue
-        i = ends[c, 0]
-        if what == WALL:
-            ux = v[i, 0] - row[c, 8]
-            uy = v[i, 1] - row[c, 9]
-            uz = v[i, 2] - row[c, 10]
-        elif what == FACE:
-            ux, uy, uz = face_speed(c - qbase, quad, coef, v)
-        else:
-            j = ends[c, 1]
-            ux = v[i, 0] - v[j, 0]
-            uy = v[i, 1] - v[j, 1]
-            uz = v[i, 2] - v[j, 2]
-        px, py, pz = imp[c, 0], imp[c, 1], imp[c, 2]
-        fx, fy, fz = answer(
-            what, row, c, ux, uy, uz, px, py, pz, change[c, 0], change[c, 1], change[c, 2],
-            row[c, 5], par, friction,
-        )  # fmt: skip
-        imp[c, 0], imp[c, 1], imp[c, 2] = fx, fy, fz
-        change[c, 0], change[c, 1], change[c, 2] = fx - px, fy - py, fz - pz
 
 
 @inner
@@ -146,10 +162,9 @@ def gather(s, n, start, item, quad, coef, grad, qbase, faces, change, out):
                 sy += k * change[c, 1]
                 sz += k * change[c, 2]
             else:
-                g = grad[c - qbase, m]
-                sx += g[0] * change[c, 0]
-                sy += g[1] * change[c, 0]
-                sz += g[2] * change[c, 0]
+                sx += grad[c - qbase, m, 0] * change[c, 0]
+                sy += grad[c - qbase, m, 1] * change[c, 0]
+                sz += grad[c - qbase, m, 2] * change[c, 0]
         w = out[p, 3]
         out[p, 0] += w * sx
         out[p, 1] += w * sy

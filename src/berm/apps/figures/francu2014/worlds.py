@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from berm.core.cloth import Cloth
+from berm.core.errors import SimulationError
 from berm.core.materials import material
 from berm.core.shapes import Box
 from berm.solvers.sp import SP
@@ -63,12 +64,15 @@ def box(solver: VTS, grains: int, mu: float = 0.0, radius: float = 0.02, seed: i
 
 
 def overlaps(world: World, frames: int) -> Array:
-    """Run, and return the L1 norm of all overlaps (m) of each frame."""
-    errors = []
-    for _ in range(frames):
-        report = world.step()
-        errors.append(report.overlap_mean * report.contacts)
-    return np.array(errors)
+    """Run, and return the L1 norm of all overlaps (m) of each frame; infinite once it diverged."""
+    errors = np.full(frames, np.inf)
+    for frame in range(frames):
+        try:
+            report = world.step()
+        except SimulationError:
+            break
+        errors[frame] = report.overlap_mean * report.contacts
+    return errors
 
 
 def curves(ax: Axes, series: dict[str, Array], across: str, up: str, x: Any = None) -> None:
