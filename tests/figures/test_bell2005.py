@@ -88,6 +88,7 @@ def test_fig6_camel_is_closed_and_covered(tmp_path: Path) -> None:
     assert result.ok, result.verdict
 
 
+@pytest.mark.slow  # tests/end_to_end/test_scenes.py checks the same scene
 def test_fig1_flow_is_constant(tmp_path: Path) -> None:
     result = quick(tmp_path, "1")
     assert result.ok, result.verdict

@@ -33,6 +33,8 @@ CALM = 0.1  # m/s, root mean square of the rings at the end
 class RingsParams(SceneParams):
     """Parameters of the rings; sizes are not printed."""
 
+    LIVE: ClassVar[tuple[str, ...]] = ()
+
     solver: Literal["dem"] = Field("dem", description="dem: discrete elements, Bell 2005")
     tangential: Literal["history", "capped", "none"] = inherited(
         SceneParams, "tangential", "capped"
