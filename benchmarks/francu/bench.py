@@ -138,7 +138,7 @@ def main() -> None:
         for grains in (3000, 20_000) if quick else (3000, 20_000, 100_000):
             f = frames(grains, 15 if grains < 50_000 else 5, 60 if grains < 50_000 else 20)
             print(
-                f"frame, {grains} grains, {threads} threads: gs {f['gs']:.2f}, ij {f['ij']:.2f} ms, "
+                f"frame, {grains} grains, {threads} threads: gs {f['gs']:.2f}, ij {f['ij']:.2f}, "
                 f"ratio {f['ij'] / f['gs']:.2f}, us a grain {1e3 * f['gs'] / grains:.2f} and "
                 f"{1e3 * f['ij'] / grains:.2f}",
                 flush=True,

@@ -13,6 +13,11 @@ from berm.scenes.base import SceneRun, make_params, run_scene, scene
 from berm.scenes.history import History
 
 SMALL: dict[str, dict[str, Any]] = {
+    "cloth-sphere": {"vertices": 20, "seconds": 3.0},
+    "cloth-grains": {"grains": 200, "seconds": 5.0},
+    "cloth-hang": {"vertices": 20, "seconds": 1.0},
+    "mass-ratios": {"grains": 300, "seconds": 3.0},
+    "mesh-glass": {"grains": 400, "seconds": 5.0},
     "bounce": {},
     "blade": {"length": 1.6, "width": 1.0, "push": 0.7, "blade": 0.4},
     "slope": {"grains": 9, "start": 3.0},
