@@ -46,21 +46,32 @@ _OWN_CACHE = "NUMBA_CACHE_DIR" in os.environ  # the user says where
 
 
 @cache
-def _sources(module: str) -> frozenset[Path]:
-    """The files of a module and of everything in berm that it imports, directly or not."""
+def _imports(module: str) -> tuple[Path | None, frozenset[str]]:
+    """The file of a module, and the names in berm that it imports; None where there is no file."""
     try:
         found = importlib.util.find_spec(module)
     except (ModuleNotFoundError, ValueError):  # a name inside a module, or a script
-        return frozenset()
+        return None, frozenset()
     if found is None or not found.origin:
-        return frozenset()
-    files, below = {Path(found.origin)}, set()
+        return None, frozenset()
+    names: set[str] = set()
     for node in ast.walk(ast.parse(Path(found.origin).read_bytes())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("berm"):
-            below |= {str(node.module), *(f"{node.module}.{name.name}" for name in node.names)}
-    for name in below:
-        files |= _sources(name)
-    return frozenset(files)
+            names |= {str(node.module), *(f"{node.module}.{name.name}" for name in node.names)}
+    return Path(found.origin), frozenset(names)
+
+
+def _sources(module: str) -> set[Path]:
+    """The files of a module and of everything in berm that it imports, directly or not."""
+    files: set[Path] = set()
+    seen, due = {module}, [module]
+    while due:
+        file, names = _imports(due.pop())
+        if file is not None:
+            files.add(file)
+        due += names - seen
+        seen |= names
+    return files
 
 
 @cache
