@@ -146,6 +146,7 @@ class Debris(Scene[DebrisParams]):
             "lift": float(blade.force[2]),
             "blade": here,
             "blocks_ahead": float((lane & (x[:, 0] > here)).sum()),
+            "level": bed_level(world) if here == blade.start_position[0] else math.nan,
             "block_x": float(x[:, 0].mean()),
             "block_y": float(np.abs(x[:, 1]).mean()),
             **momenta(world),
@@ -160,8 +161,7 @@ class Debris(Scene[DebrisParams]):
         began = np.flatnonzero(history["time"] > params.settle)
         if not began.size:
             return [Outcome("push", False, math.nan, "a run that lasts until the blade starts")]
-        far = (np.abs(place) > 0.8 * rim) & (np.abs(place) < rim - 2 * r)
-        level = float(height[far].mean())  # of the bed that the blade did not touch
+        level = float(history["level"][max(began[0] - 1, 0)])  # before the blade starts
         beside = (np.abs(place) > half) & (np.abs(place) < rim - 2 * r)
         left = float(height[beside & (place < 0)].max()) - level
         right = float(height[beside & (place > 0)].max()) - level
@@ -217,11 +217,27 @@ def cross_profile(world: World, params: DebrisParams) -> tuple[Array, Array]:
     """Height (m) of the grains across the way, averaged along the lane and a grain's width."""
     first, last = params.lane
     half = 0.5 * params.width * params.scale
-    grains = world.grains
-    loose = ~is_block(world)[grains.owner[: grains.n]]
-    spheres = grains.x[: grains.n][loose]
-    grid = height_map(spheres, floor=0.0, low=(first, -half), high=(last, half))
+    grid = height_map(_loose(world), floor=0.0, low=(first, -half), high=(last, half))
     profile = grid.heights.mean(axis=0)
     width = max(1, round(4.0 * params.radius / grid.cell))
     count = np.convolve(np.ones(len(profile)), np.ones(width), "same")
     return grid.y, np.convolve(profile, np.ones(width), "same") / count
+
+
+def bed_level(world: World) -> float:
+    """Mean height (m) of the grains, away from the rim and from the blade's start."""
+    spheres = _loose(world)
+    low, high = spheres[:, :2].min(axis=0), spheres[:, :2].max(axis=0)
+    inset = 0.1 * (high - low)
+    inset_low = inset * [3.0, 1.0]
+    grid = height_map(spheres, floor=0.0, low=tuple(low + inset_low), high=tuple(high - inset))
+    return float(grid.heights.mean())
+
+
+def _loose(world: World) -> Array:
+    """Positions and radii (n, 4) of the spheres that do not belong to blocks, m."""
+    grains = world.grains
+    # owners are known from the first step on
+    owner = grains.owner[: grains.n]
+    spheres: Array = grains.x[: grains.n][~is_block(world)[owner] | (owner < 0)]
+    return spheres
