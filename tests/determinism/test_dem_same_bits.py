@@ -43,7 +43,7 @@ def busy_world(integrator="verlet", seed=3):
             (0.15, 0.1),
             material=material,
             cluster=tetrahedron(0.012),
-        )  # fmt: skip
+        )
     )
     world.add_sink(berm.Sink(low=(-1, -1, -1), high=(0.08, 0.08, 2.0)))
     return world
