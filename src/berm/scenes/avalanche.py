@@ -35,6 +35,8 @@ LIFT = 4.0  # m/s, of the gate
 class AvalancheParams(GrainParams):
     """Parameters of the avalanche and of what stands in its way."""
 
+    LIVE: ClassVar[tuple[str, ...]] = ("friction", "friction_kinetic", "restitution")
+
     solver: Literal["dem"] = Field("dem", description="dem: compound grains and bodies, Bell 2005")
     rolling: Literal["none", "constant", "spring"] = inherited(SceneParams, "rolling", "none")
     friction: float | None = inherited(GrainParams, "friction", 0.4)

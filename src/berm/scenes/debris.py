@@ -35,6 +35,8 @@ REST = 0.3  # s, at the end
 class DebrisParams(GrainParams):
     """Parameters of the field and of the blade."""
 
+    LIVE: ClassVar[tuple[str, ...]] = ("friction", "friction_kinetic", "restitution")
+
     solver: Literal["dem"] = Field("dem", description="dem: compound grains and bodies, Bell 2005")
     rolling: Literal["none", "constant", "spring"] = inherited(SceneParams, "rolling", "none")
     friction: float | None = inherited(GrainParams, "friction", 0.4)
@@ -49,7 +51,7 @@ class DebrisParams(GrainParams):
     blade: float = Field(0.6, gt=0.1, le=50.0, description="width of the blade (m)")
     height: float = Field(0.4, gt=0.05, le=10.0, description="height of the blade (m)")
     sweep: float = Field(
-        30.0, ge=0.0, le=60.0, description="its halves turn back by (degrees); 0: a straight blade"
+        45.0, ge=0.0, le=60.0, description="its halves turn back by (degrees); 0: a straight blade"
     )
     speed: float = Field(0.6, gt=0.0, le=10.0, description="speed of the blade (m/s)")
     blocks: int = Field(12, ge=1, le=100_000, description="number of blocks in the small field")
@@ -71,7 +73,7 @@ class DebrisParams(GrainParams):
     def lane(self) -> tuple[float, float]:
         """Ends (m) of the middle of the blade's way."""
         start = START * self.scale
-        return start + 0.2 * self.way, start + 0.75 * self.way
+        return start + 0.3 * self.way, start + 0.8 * self.way
 
 
 @SCENES.register("debris")
