@@ -45,6 +45,14 @@ SHOTS = {
     "slope": Shot({}, 0.9, colour="speed", look="light", camera="view:-75,12"),
     "bounce": Shot({}, 0.03, look="light"),
     "column": Shot({}, look="light"),
+    "wheel": Shot({}, 0.8, camera="view:-90,10"),
+    "plank": Shot({}, 0.9, camera="view:-90,14"),
+    "sandglass": Shot({}, 0.4, camera="view:-90,8", hide=("gate",)),
+    "splash": Shot({}, 0.43, camera="view:-115,18"),
+    "rings": Shot({}, camera="view:-60,35"),
+    "avalanche": Shot({}, 0.75, camera="view:-60,25"),
+    "debris": Shot({}, 0.9, camera="view:-62,35"),
+    "silo": Shot({}, camera="view:-90,10"),
 }
 
 
