@@ -128,7 +128,7 @@ class Avalanche(Scene[AvalancheParams]):
         """Put `count` grains on the slope behind a gate; return how far (m) and high they reach."""
         reach = grain.bounding_radius
         deep = 0.28 * params.scale
-        behind = count * grain.volume / LOOSE / (deep * params.width)
+        behind = max(count * grain.volume / LOOSE / (deep * params.width), 5.0 * reach)
         tilt = rotation_about((0.0, 1.0, 0.0), math.radians(params.slope))
         gate = params.way
         half = 0.5 * params.width
