@@ -160,7 +160,7 @@ class ContactList:
         """Give back all buffers but those of the present list: memory matters more than faults."""
         side = str(self.moves % 2)
         kept = {"ref", "lanes" + side, "nbr" + side, "imp" + side, "home" + side}
-        self._store = {name: self._store[name] for name in kept}
+        self._store = {name: one for name, one in self._store.items() if name in kept}
 
     def _grid(self, grains: Grains, dt: float, skin: float) -> tuple[Array, Array, float]:
         """Corner, cell counts and cell size; stragglers are clamped into the outermost cells."""
