@@ -282,3 +282,35 @@ def test_a_free_body_in_dem_keeps_its_momentum_when_grains_hit_it():
     assert target.velocity[0] < -0.05
     assert mass * v + target.momentum == pytest.approx([-2.0 * mass, 0, 0], abs=1e-10 * mass)
     assert np.linalg.norm(target.angular_velocity) > 0.1
+
+
+def test_measures_count_each_body_once():
+    """Momentum, energy and mass of compound grains are those of the bodies, not of the spheres."""
+    from berm.world import measure
+
+    world = World(gravity=(0, 0, 0), solver=DEM(normal="linear"))
+    shape = tetrahedron(0.02)
+    world.add_clusters(shape, [[0, 0, 0]], velocity=(1, 2, 3), spin=(0, 0, 4), material=stuff())
+    world.add_grains([[1, 0, 0]], 0.05, (0, 0, 1), material=stuff())
+    ball = stuff().density * 4 / 3 * math.pi * 0.05**3
+    mass = stuff().density * shape.volume
+    assert world.grains.mass.sum() == pytest.approx(mass + ball)
+    assert measure.momentum(world) == pytest.approx([mass, 2 * mass, 3 * mass + ball])
+    moment = stuff().density * shape.inertia[2]
+    kinetic = 0.5 * mass * 14 + 0.5 * ball + 0.5 * moment * 16
+    assert measure.energy(world).kinetic == pytest.approx(kinetic)
+    world.step()
+    assert world.report.kinetic_energy == pytest.approx(kinetic)
+
+
+def test_stiff_shear_dampers_shorten_the_step():
+    """A damper k_t that a light grain could not follow makes the step smaller, not unstable."""
+    material = stuff(friction=0.5, restitution=0.3, stiffness=1e3)
+    world = World(dt=1e-2, solver=DEM(normal="linear", tangential={"law": "capped", "k_t": 100.0}))
+    world.add_body(Plane(), material=material)
+    world.add_grains([[0, 0, 0.005]], 0.005, (0.1, 0, 0), material=material)
+    for _ in range(5):
+        world.step()
+        mass = world.grains.mass[0]
+        assert world.dt / world.report.substeps < 0.1 * mass / 100.0 * 3.5
+    assert abs(world.grains.velocity[0, 0]) <= 0.1

@@ -23,7 +23,8 @@ class Grains:
     Solvers with rotation call `rotate`, which adds spin: (capacity, 4) angular velocity (rad/s) and
     inverse moment of inertia, 1/(kg m^2); force: (capacity, 8) force (N) and torque (N m); owner:
     int32 rigid body that the sphere belongs to (-1: none), by its number in `World.clumps`. The
-    inverse mass of such a sphere is that of the share of the body that a contact of it sees.
+    inverse mass v[:, 3] of such a sphere is that of the share of the body that a contact of it
+    sees, and spin[:, 3] that of its equal share, 1/kg.
     """
 
     FIELDS: tuple[str, ...] = ("x", "v", "tag", "material", "warm", "was", "born")
@@ -81,8 +82,11 @@ class Grains:
 
     @property
     def mass(self) -> Array:
-        """(n,) masses, kg."""
+        """(n,) masses, kg; of spheres in a rigid body, equal shares of its mass."""
         result: Array = 1.0 / self.v[: self.n, 3].astype(np.float64)
+        if self.rotating:
+            member = self.owner[: self.n] >= 0
+            result[member] = 1.0 / self.spin[: self.n, 3][member]
         return result
 
     @property

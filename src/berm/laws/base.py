@@ -44,6 +44,10 @@ class Law:
         """Return the four numbers that the compiled function gets for this pair of materials."""
         return (0.0, 0.0, 0.0, 0.0)
 
+    def viscosity(self, numbers: Numbers) -> float:
+        """Return a damping (N s/m) that the law has beside the normal one; it bounds the step."""
+        return 0.0
+
     def options(self) -> dict[str, Any]:
         """Return name and options as plain values."""
         return {"law": self.name, **dataclasses.asdict(self)}

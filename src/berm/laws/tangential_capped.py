@@ -29,6 +29,10 @@ class Capped(Law):
         """mu of the weaker surface, k_t."""
         return (min(a.friction_kinetic, b.friction_kinetic), self.k_t, 0.0, 0.0)
 
+    def viscosity(self, numbers: Numbers) -> float:
+        """k_t."""
+        return numbers[1]
+
 
 @inline
 def force(mu, k_t, _p, _q, dx, dy, dz, vx, vy, vz, f_n, k_n, c_n):

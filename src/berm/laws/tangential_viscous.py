@@ -27,6 +27,10 @@ class Viscous(Law):
         """k_t."""
         return (self.k_t, 0.0, 0.0, 0.0)
 
+    def viscosity(self, numbers: Numbers) -> float:
+        """k_t."""
+        return numbers[0]
+
 
 @inline
 def force(k_t, _p, _q, _s, dx, dy, dz, vx, vy, vz, f_n, k_n, c_n):

@@ -48,17 +48,43 @@ class Energy:
 
 
 def energy(world: World) -> Energy:
-    """Kinetic energy, and potential energy relative to the origin, J (float64 sums)."""
-    grains = world.grains
-    mass = grains.mass
-    kinetic = 0.5 * float((mass * (grains.velocity.astype(float) ** 2).sum(axis=1)).sum())
-    fall = grains.position.astype(float) @ np.asarray(world.gravity, float)
+    """Kinetic energy, also of rotation, and potential energy relative to the origin, J."""
+    mass, position, velocity = _movers(world)
+    kinetic = 0.5 * float((mass * (velocity**2).sum(axis=1)).sum()) + _turning(world)
+    fall = position @ np.asarray(world.gravity, float)
     return Energy(kinetic, -float((mass * fall).sum()))
 
 
 def momentum(world: World) -> Array:
     """Linear momentum of all grains (3,), kg m/s (float64 sums)."""
-    total: Array = world.grains.mass @ world.grains.velocity.astype(float)
+    mass, _, velocity = _movers(world)
+    total: Array = mass @ velocity
+    return total
+
+
+def _movers(world: World) -> tuple[Array, Array, Array]:
+    """Mass, centre and velocity of all that moves by itself: single grains, compound ones."""
+    grains, clumps = world.grains, world.clumps
+    mass, x, v = grains.mass, grains.position.astype(float), grains.velocity.astype(float)
+    if not clumps.n:
+        return mass, x, v
+    alone = grains.owner[: grains.n] < 0
+    return (
+        np.concatenate([mass[alone], clumps.mass]),
+        np.concatenate([x[alone], clumps.position]),
+        np.concatenate([v[alone], clumps.velocity]),
+    )
+
+
+def _turning(world: World) -> float:
+    """Energy of rotation, J."""
+    grains, clumps = world.grains, world.clumps
+    if not grains.rotating:
+        return 0.0
+    spin = grains.spin[: grains.n][grains.owner[: grains.n] < 0]
+    total = 0.5 * float(((spin[:, :3] ** 2).sum(axis=1) / spin[:, 3]).sum())
+    if clumps.n:
+        total += 0.5 * float((clumps.momentum[:, :3] ** 2 / clumps.inertia[:, :3]).sum())
     return total
 
 
