@@ -375,10 +375,9 @@ class Recorder:
 def _rotations(world: World) -> np.ndarray:
     """Return the quaternion (n, 4) of the body that each grain belongs to; 1 for single grains."""
     out = np.tile(np.array([1.0, 0.0, 0.0, 0.0]), (world.grains.n, 1))
-    clumps = world.clumps
-    if clumps.n:
-        clumps.find_rows(world.grains)
-        out[clumps.rows] = np.repeat(clumps.turn, np.diff(clumps.first), axis=0)
+    if world.clumps.n:
+        owner = world.grains.owner[: world.grains.n]
+        out[owner >= 0] = world.clumps.turn[owner[owner >= 0]]
     return out
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from berm.core.shapes import HeightField, Mesh
 from berm.kernels import distance as kd
 from berm.kernels.near_walls import near_walls
-from berm.solvers.walls import Packed, _pose, pack
+from berm.solvers.walls import Packed, flat_pose, pack
 
 Array = npt.NDArray[Any]
 FIRST_ROOM = 64
@@ -94,7 +94,7 @@ class Boundaries:
             body.shape is not shape for body, shape in zip(bodies, self.shapes, strict=True)
         ):
             self._pack(bodies)
-        self.pose: Array = np.array([_pose(body, dt) for body in bodies]).reshape(-1, kd.POSE)
+        self.pose: Array = np.array([flat_pose(body, dt) for body in bodies]).reshape(-1, kd.POSE)
         self.substance: Array = np.array([body.material for body in bodies], np.int64)
 
     def find(

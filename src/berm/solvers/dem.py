@@ -98,6 +98,7 @@ class DEM:
         self.tags_then: Array = np.zeros(0, np.int64)  # of the rows that `walls` knows
         self.speed = SLOWEST  # the fastest so far, m/s
         self.started = False  # forces are known
+        self.bodies_seen = 0  # that `walls` knows
         self.rkf_step = 0.0  # s, the last that RKF45 took
         self.rkf_elapsed = 0.0  # s, since contacts have kept their memory
 
@@ -193,8 +194,6 @@ class DEM:
     def _search(self, world: WorldView, fraction: float, report: StepReport) -> None:
         """Sort the spheres, list the pairs and the walls anew, and find each body's spheres."""
         grains, clumps = world.grains, world.clumps
-        if grains.changed:
-            clumps.find_rows(grains)  # rows were added or removed
         self.pairs.build(grains, 0.0, self.skin)
         if clumps.n:
             clumps.find_rows(grains)
@@ -371,12 +370,10 @@ class DEM:
 
     def state(self) -> dict[str, Any]:
         """Everything that a bit-for-bit restart needs."""
-        names = ("tags_then", "speed", "started", "rkf_step", "rkf_elapsed")
-        return (
-            {"pairs": self.pairs.state(), "walls": self.walls.state()}
-            | {name: getattr(self, name) for name in names}
-            | {"bodies_seen": getattr(self, "bodies_seen", 0)}
-        )
+        names = ("tags_then", "speed", "started", "rkf_step", "rkf_elapsed", "bodies_seen")
+        return {"pairs": self.pairs.state(), "walls": self.walls.state()} | {
+            name: getattr(self, name) for name in names
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put a state back."""

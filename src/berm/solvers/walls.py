@@ -218,7 +218,7 @@ class Walls:
             self._publish()
             self.count[:] = 0
             if bodies and n:
-                poses = [_pose(body, float(dt), gone) for body in bodies]
+                poses = [flat_pose(body, float(dt), gone) for body in bodies]
                 self._detect(
                     bodies, poses, x, v, float(dt), np.asarray(gravity, np.float64), float(skin)
                 )
@@ -322,7 +322,7 @@ class Walls:
             first[self.rows[s, k]] = s * cap + k
 
 
-def _pose(body: BodyLike, dt: float, gone: float = 0.0) -> Array:
+def flat_pose(body: BodyLike, dt: float, gone: float = 0.0) -> Array:
     """Flatten a body's pose when `gone` of the step is over, and its motion over the next dt."""
     position, rotation = np.asarray(body.position), np.asarray(body.rotation)
     if gone > 0.0 and not getattr(body, "follows", False):
