@@ -10,17 +10,15 @@ import numpy as np
 from pydantic import Field
 
 from berm.core.materials import material
-from berm.core.motion import Linear
 from berm.core.report import StepReport
-from berm.core.shapes import Box, Cone, Cylinder, Plane
 from berm.scenes.base import SCENES, Outcome, Scene
+from berm.scenes.glass import add_gate, add_glass, beverloo
 from berm.scenes.history import History
 from berm.scenes.params import GrainParams, inherited
 from berm.world.measure import steady_rate
 from berm.world.packings import lattice
 from berm.world.world import World
 
-GRAVITY = 9.81  # m/s^2
 LOOSE = 0.5  # packing fraction of the filling, for its height and for Beverloo's law
 
 
@@ -45,9 +43,7 @@ class HourglassParams(GrainParams):
 
     def beverloo(self) -> float:
         """Mass flow (kg/s) by Beverloo's law, C = 0.58, k = 1.4."""
-        width = 2 * self.neck_radius - 1.4 * 2 * self.radius
-        bulk = 0.58 * self.make_material().density  # packing fraction at rest
-        return 0.58 * bulk * math.sqrt(GRAVITY) * width**2.5
+        return beverloo(self.neck_radius, self.radius, self.make_material().density)
 
 
 @SCENES.register("hourglass")
@@ -74,23 +70,9 @@ class Hourglass(Scene[HourglassParams]):
         large = params.radii[1]
         ball = 4.0 / 3.0 * math.pi * params.radius**3
         tall = 2.2 * params.grains * ball / (LOOSE * math.pi * wide**2) + 20 * large
-        wall = small  # thick, so that a grain that is knocked in comes back out inside
         glass = material("rough wall", friction=0.25)
-        for name, side in (("upper", 1.0), ("lower", -1.0)):
-            ends = (small, wide) if side > 0 else (wide, small)
-            world.add_body(
-                Cone(*ends, rise, inside=True, open_ends=True, wall=wall),
-                name=f"{name} cone", material=glass, position=(0.0, 0.0, side * rise / 2),
-            )  # fmt: skip
-            world.add_body(
-                Cylinder(wide, tall, inside=True, open_ends=True, wall=wall),
-                name=f"{name} bulb", material=glass,
-                position=(0.0, 0.0, side * (rise + tall / 2)),
-            )  # fmt: skip
-        world.add_body(Plane(), name="floor", material=glass, position=(0, 0, -rise - tall))
-        gate = Box((4 * small, 4 * small, 2 * large))
-        away = Linear((8 * small / 0.1, 0.0, 0.0), params.settle, params.settle + 0.1)
-        world.add_body(gate, name="gate", material=glass, position=(0, 0, -large), motion=away)
+        add_glass(world, small, wide, rise, tall, glass)
+        add_gate(world, small, 2 * large, params.settle, glass)
         place, radii = self._filling(params, small, wide, rise, tall)
         world.add_grains(place, radii, material=law)
         return world

@@ -9,16 +9,14 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field
 
-from berm.core.motion import Linear
 from berm.core.report import StepReport
-from berm.core.shapes import Box, Cone, Cylinder, Plane
 from berm.scenes.base import SCENES, Outcome, Scene
 from berm.scenes.compound import CompoundParams, pieces
+from berm.scenes.glass import add_gate, add_glass, beverloo
 from berm.scenes.history import History
 from berm.world.measure import steady_rate
 from berm.world.world import World
 
-GRAVITY = 9.81  # m/s^2
 STREWN = 0.6  # share of the room that balls around grains fill on the lattice that they start on
 SMALL, PAPER = 1500, 27_427  # grains; [Bell05] 4: 109,708 spheres
 SMOOTH = 0.0  # friction of the gate, which must not drag grains along
@@ -55,9 +53,7 @@ class SandglassParams(CompoundParams):
 
     def beverloo(self) -> float:
         """Mass flow (kg/s) by Beverloo's law, C = 0.58, k = 1.4, of balls of the same volume."""
-        width = 2 * self.neck_radius - 1.4 * 2 * self.radius
-        bulk = 0.58 * self.make_material().density
-        return 0.58 * bulk * math.sqrt(GRAVITY) * width**2.5
+        return beverloo(self.neck_radius, self.radius, self.make_material().density)
 
 
 @SCENES.register("sandglass")
@@ -84,25 +80,9 @@ class Sandglass(Scene[SandglassParams]):
         rise = (wide - small) * math.tan(math.radians(params.slope))
         where = self._filling(params, small, wide, rise)
         tall = max(float(where[:, 2].max()) + 2 * params.reach - rise, wide)
-        glass, wall = params.wall(params.glass), small
-        for name, side in (("upper", 1.0), ("lower", -1.0)):
-            ends = (small, wide) if side > 0 else (wide, small)
-            world.add_body(
-                Cone(*ends, rise, inside=True, open_ends=True, wall=wall),
-                name=f"{name} cone", material=glass, position=(0.0, 0.0, side * rise / 2),
-            )  # fmt: skip
-            world.add_body(
-                Cylinder(wide, tall, inside=True, open_ends=True, wall=wall),
-                name=f"{name} bulb", material=glass,
-                position=(0.0, 0.0, side * (rise + tall / 2)),
-            )  # fmt: skip
-        world.add_body(Plane(), name="floor", material=glass, position=(0, 0, -rise - tall))
-        thick = 2 * params.reach
-        away = Linear((8 * small / 0.1, 0.0, 0.0), params.settle, params.settle + 0.1)
-        world.add_body(
-            Box((4 * small, 4 * small, thick)), name="gate", material=params.wall(SMOOTH, "gate"),
-            position=(0, 0, -0.5 * thick), motion=away,
-        )  # fmt: skip
+        add_glass(world, small, wide, rise, tall, params.wall(params.glass))
+        gate = params.wall(SMOOTH, "gate")
+        add_gate(world, small, 2 * params.reach, params.settle, gate)
         params.put(world, where)
         return world
 
