@@ -23,7 +23,7 @@ from tests.unit.viewer_tools import client
 pytest.importorskip("uvicorn")
 pytest.importorskip("websockets")
 
-SECONDS = 120  # that a command may take, kernels compiled included
+SECONDS = 300  # that a command may take, kernels compiled included
 SMALL = ["-p", "length=1", "-p", "width=0.6", "-p", "depth=0.06", "-p", "blade=0.3", "-p",
          "radius=0.025", "-p", "push=0.3"]  # fmt: skip
 
@@ -43,6 +43,12 @@ def berm(*words: str) -> Iterator[subprocess.Popen[str]]:
     limit.start()
     try:
         yield made
+    except Exception as error:  # tell whether it was slow, or fell over, and what it said
+        code = made.poll()
+        made.kill()
+        said = "" if made.stdout is None or made.stdout.closed else made.stdout.read()
+        error.add_note(f"berm {' '.join(words)} had exit code {code} and said:\n{said}")
+        raise
     finally:
         limit.cancel()
         made.kill()

@@ -642,6 +642,16 @@ def test_a_restored_store_goes_on_bit_for_bit():
     assert np.count_nonzero(other.impulse)
 
 
+def test_what_earlier_steps_left_behind_is_no_part_of_the_state():
+    bodies, x, v = crowd(COUNT)
+    one, other = find(bodies, x, v), find(bodies, x, v)
+    unused = np.arange(one.rows.shape[1]) >= one.count[:, None]
+    assert unused[:, : one.count.max()].any(), "slabs with fewer contacts than the fullest"
+    other.rows[unused], other.total[unused] = 77, 7.0
+    for a, b in zip(one.state().values(), other.state().values(), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
 def test_grains_that_are_not_finite_do_no_harm_to_others():
     bodies, x, v = crowd(COUNT)
     clean = listed(find(bodies, x, v))

@@ -298,6 +298,8 @@ class Walls:
         used = int(self.count.max(initial=0))
         names = ("rows", "body", "plane", "impulse", "total")
         arrays = {name: getattr(self, name)[:, :used].copy() for name in names}
+        for array in arrays.values():  # what earlier steps left behind is no part of the state
+            array[np.arange(used) >= self.count[:, None]] = 0
         return {
             **arrays,
             "count": self.count.copy(),
