@@ -239,10 +239,10 @@ def rebound(normal, material, gap):
 def test_a14_restitution_in_is_restitution_out(normal, e):
     """Two grains rebound with the restitution that was asked for, to 1e-3, wherever a step begins.
 
-    The step limits it. A dashpot pushes at full strength from the first touch, which falls somewhere
-    within a step, and so does the end: of first order, about 2 e ln(1/e^2) / steps at most for the
-    linear law, 3.5e-4 here (at 400 steps 1.3e-3 was found, at 100 steps 7e-3). Hertz' dashpot
-    begins at 0 and is more exact (4e-4 at 400 steps).
+    The step limits it. A dashpot pushes at full strength from the first touch, which falls
+    somewhere within a step, and so does the end: of first order, about 2 e ln(1/e^2) / steps at
+    most for the linear law, 3.5e-4 here (at 400 steps 1.3e-3 was found, at 100 steps 7e-3).
+    Hertz' dashpot begins at 0 and is more exact (4e-4 at 400 steps).
     """
     m = stuff(restitution=e, stiffness=1e5)
     for gap in (0.002, 0.002003, 0.00201):
