@@ -56,6 +56,7 @@ class StandInWorld:
         self.add(n)
         shape = Mesh(np.arange(30.0).reshape(10, 3), np.arange(24).reshape(8, 3))
         self.bodies = [self.make_body("blade", shape)]
+        self.cloths: list[Any] = []
 
     def make_body(self, name: str, shape: Any) -> Any:
         body = SimpleNamespace(name=name, shape=shape, material=0, motion=None)
@@ -190,7 +191,7 @@ def test_fields_and_every(tmp_path: Path) -> None:
         np.testing.assert_allclose(recording.times, [*np.arange(11) / 10, 1.05], atol=1e-9)
         assert recording[2].velocity is None
         assert recording[2].bodies == {}
-    with pytest.raises(InputError, match=r"colour.*allowed: position, velocity, bodies, overlap"):
+    with pytest.raises(InputError, match=r"colour.*allowed: position, velocity, bodies, cloths"):
         Recorder(path, fields=["colour"])
     with pytest.raises(InputError, match="every"):
         Recorder(path, every=-1)

@@ -2,17 +2,20 @@
 
     /            attributes: format, berm, scene, parameters, solver, dt, gravity, seed, precision,
                  fields, every, machine (lists and maps as JSON text)
-    /log         bytes, one JSON object a line: materials, bodies, extra columns, start, close, and
-                 whatever was noted while the run went on
-    /frames      one record a frame: time, step, grains, row, population, bodies, body_row
+    /log         bytes, one JSON object a line: materials, bodies, cloths, extra columns, start,
+                 close, and whatever was noted while the run went on
+    /frames      one record a frame: time, step, grains, row, population, bodies, body_row, cloths,
+                 cloth_row (the last two are missing in files from before there was cloth)
     /position    rows of all frames, one after the other; /velocity, /overlap (m), /force (N) and
                  /rotation (quaternion w, x, y, z of the compound grain) the same, if recorded
     /population  records of tag, radius, material and time of birth (s); frames with the same
                  grains share them
     /bodies      records of all frames: id, pose, velocity, force and torque of each body
+    /cloths      positions of the vertices of all cloths of all frames, one after the other
     /steps       one record a step: the scalars of StepReport, `wall` (s), and `extra`, whose
                  columns (stage timers and others) are named in the log
-    /shapes      values of the arrays of shapes (vertices, faces, heights), named in the log
+    /shapes      values of the arrays of shapes (vertices, faces, heights) and of the cloths' faces,
+                 named in the log
 
 Frame k has the grain rows row[k] : row[k] + grains[k] and the population rows
 population[k] : population[k] + grains[k], in the order of tags.  `frames` is written last: a frame
@@ -36,20 +39,24 @@ from berm.core.shapes import Shape
 
 FORMAT = "berm recording 2"
 EXTRA_WIDTH = 32
-EVENTS = ("start", "close", "material", "body", "extra")  # of the log; all else are notes
+EVENTS = ("start", "close", "material", "body", "cloth", "extra")  # of the log; all else are notes
 
-FIELDS = ("position", "velocity", "bodies", "overlap", "force", "rotation")  # of a frame
-USUAL_FIELDS = FIELDS[:3]
+FIELDS = ("position", "velocity", "bodies", "cloths", "overlap", "force", "rotation")  # of a frame
+USUAL_FIELDS = FIELDS[:4]
 GRAIN_FIELDS = ("overlap", "force")  # that only the solver knows
-OPTIONAL_TABLES = ("velocity", *GRAIN_FIELDS, "rotation")
+OPTIONAL_OF_GRAINS = ("velocity", *GRAIN_FIELDS, "rotation")
+OPTIONAL_TABLES = (*OPTIONAL_OF_GRAINS, "cloths")
 
 STEP_COLUMNS = (
     "time", "step", "grains", "contacts", "wall_contacts", "iterations", "substeps",
     "overlap_mean", "overlap_max", "kinetic_energy", "residual", "rebuilt", "wall",
 )  # fmt: skip
 _FRAME = [("time", "f8")] + [
-    (name, "i8") for name in ("step", "grains", "row", "population", "bodies", "body_row")
-]
+    (name, "i8")
+    for name in (
+        "step", "grains", "row", "population", "bodies", "body_row", "cloths", "cloth_row",
+    )
+]  # fmt: skip
 _POPULATION = [("tag", "i8"), ("radius", "f4"), ("material", "i4"), ("born", "f4")]
 _BODY: list[Any] = [
     ("id", "i8"), ("position", "f8", 3), ("rotation", "f8", (3, 3)), ("velocity", "f8", 3),
@@ -67,6 +74,7 @@ TABLES: dict[str, tuple[np.dtype[Any], tuple[int, ...], int]] = {
     "rotation": (np.dtype("f4"), (4,), 16384),
     "population": (np.dtype(_POPULATION), (), 8192),
     "bodies": (np.dtype(_BODY), (), 128),
+    "cloths": (np.dtype("f4"), (3,), 4096),
     "steps": (np.dtype(_STEP), (), 128),
     "shapes": (np.dtype("f8"), (), 4096),
     "frames": (np.dtype(_FRAME), (), 512),
@@ -126,6 +134,17 @@ def describe_body(body: Any, array: Callable[[np.ndarray], Any]) -> dict[str, An
         "material": plain(body.material),
         "shape": {"kind": type(body.shape).__name__.lower(), **fields},
         "motion": type(getattr(body, "motion", None)).__name__.lower(),
+    }
+
+
+def describe_cloth(cloth: Any, material: int, array: Callable[[np.ndarray], Any]) -> dict[str, Any]:
+    """Return a cloth's name, material, number of vertices and thickness (m); faces by `array`."""
+    return {
+        "name": str(cloth.name),
+        "material": material,
+        "vertices": len(cloth.position),
+        "faces": array(np.asarray(cloth.faces, np.int64)),
+        "thickness": float(cloth.thickness),
     }
 
 

@@ -47,6 +47,7 @@ class Frame:
     force: np.ndarray | None = None  # (n,) float32, N, sum of its contact forces' sizes
     rotation: np.ndarray | None = None  # (n, 4) float32, quaternion of the compound grain
     bodies: dict[str, BodyFrame] = field(default_factory=dict)
+    cloths: dict[str, np.ndarray] = field(default_factory=dict)  # (v, 3) float32, m: vertices
 
     def __len__(self) -> int:
         return len(self.tag)
@@ -133,6 +134,7 @@ class Recording(Shown):
         text = log[:].tobytes().decode("utf-8", errors="replace")
         entries = self.log = [e for e in map(_parse, text.split("\n")[:-1]) if e is not None]
         self.bodies = [e for e in entries if e.get("event") == "body"]
+        self.cloths = [e for e in entries if e.get("event") == "cloth"]
         known = {e["index"]: e["material"] for e in entries if e.get("event") == "material"}
         self.materials = [known[k] for k in sorted(known)]
         self.notes = [e for e in entries if e.get("event") not in layout.EVENTS]
@@ -156,6 +158,14 @@ class Recording(Shown):
                 return layout.shape_from(body["shape"], self.shape_array)
         known = ", ".join(body["name"] for body in self.bodies) or "none: no body was recorded"
         raise InputError("recorded body", name, known, str(self.path))
+
+    def cloth_faces(self, name: str) -> np.ndarray:
+        """Return the faces (f, 3) of the cloth called `name`: numbers of its vertices."""
+        for cloth in self.cloths:
+            if cloth["name"] == name:
+                return self.shape_array(cloth["faces"])
+        known = ", ".join(cloth["name"] for cloth in self.cloths) or "none: no cloth was recorded"
+        raise InputError("recorded cloth", name, known, str(self.path))
 
     # ------------------------------------------------------------------ frames
 
@@ -212,8 +222,9 @@ class Recording(Shown):
                 step=int(index["step"]),
                 position=self.file["position"][rows],
                 **{name: population[name].copy() for name in population.dtype.names},
-                **{name: self._optional(name, rows) for name in layout.OPTIONAL_TABLES},
+                **{name: self._optional(name, rows) for name in layout.OPTIONAL_OF_GRAINS},
                 bodies=self.body_frames(k),
+                cloths=self.cloth_frames(k),
             )
         except OSError as error:
             raise InputError(
@@ -230,6 +241,24 @@ class Recording(Shown):
         for row in self.file["bodies"][start : start + int(index["bodies"])]:
             name = self.bodies[row["id"]]["name"]
             out[name] = BodyFrame(name, **{key: row[key] for key in row.dtype.names[1:]})
+        return out
+
+    def cloth_rows(self, k: int) -> slice:
+        """Return which rows of `cloths` frame k has; none in a recording without them."""
+        index = self._row(k)
+        if "cloths" not in (index.dtype.names or ()):
+            return slice(0, 0)
+        sizes = [cloth["vertices"] for cloth in self.cloths[: int(index["cloths"])]]
+        return slice(int(index["cloth_row"]), int(index["cloth_row"]) + sum(sizes))
+
+    def cloth_frames(self, k: int) -> dict[str, np.ndarray]:
+        """Return the vertices (v, 3) in m of the cloths of frame k alone, by name."""
+        rows, out = self.cloth_rows(k), {}
+        if rows.stop > rows.start:
+            vertices, start = self.file["cloths"][rows], 0
+            for cloth in self.cloths[: int(self._row(k)["cloths"])]:
+                out[cloth["name"]] = vertices[start : start + cloth["vertices"]]
+                start += cloth["vertices"]
         return out
 
     @property

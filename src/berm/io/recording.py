@@ -37,7 +37,7 @@ class Recorder:
 
     every: seconds of simulated time between frames; 0 records each step.
     fields: what a frame holds besides tags, radii, materials and times of birth: any of position
-        (always there), velocity, bodies, overlap, force and rotation.
+        (always there), velocity, bodies, cloths, overlap, force and rotation.
     append: keep the frames of an existing file that are not later than the world's time at
         `start` and go on after them (a later frame belongs to a run that was given up).
     """
@@ -63,6 +63,7 @@ class Recorder:
         self._steps: list[tuple[list[float], dict[str, float]]] = []
         self._extra: dict[str, int] = {}
         self._bodies: list[str] = []
+        self._cloths: list[str] = []
         self._materials: list[Any] = []
         self._notes: list[dict[str, Any]] = []  # that wait for the file
         self._world: World | None = None  # as it was last seen
@@ -221,8 +222,9 @@ class Recorder:
             if frames:
                 index = old.file["frames"][:frames]
                 last = int(index["row"][-1] + index["grains"][-1])
-                rows.update(dict.fromkeys(("position", *layout.OPTIONAL_TABLES), last))
+                rows.update(dict.fromkeys(("position", *layout.OPTIONAL_OF_GRAINS), last))
                 rows["bodies"] = int(index["body_row"][-1] + index["bodies"][-1])
+                rows["cloths"] = old.cloth_rows(frames - 1).stop
                 rows["population"] = int((index["population"] + index["grains"]).max())
                 self._last_time = float(index["time"][-1])
             for name, table in new.items():
@@ -233,6 +235,7 @@ class Recorder:
             new["log"].resize(len(lines), axis=0)
             new["log"][:] = np.frombuffer(lines, dtype=np.uint8)
             self._bodies = [body["name"] for body in old.bodies]
+            self._cloths = [cloth["name"] for cloth in old.cloths]
             self._materials = list(old.materials)
             self._extra = {name: k for k, name in enumerate(old.extra_names)}
             self._wall_before = float(new["steps"]["wall"][-1]) if steps else 0.0
@@ -271,6 +274,8 @@ class Recorder:
         self._write_materials(world)
         bodies = list(world.bodies) if "bodies" in self.fields else []
         frame["bodies"], frame["body_row"] = len(bodies), self._write_bodies(bodies)
+        if "cloths" in self.fields:
+            frame["cloths"], frame["cloth_row"] = len(world.cloths), self._write_cloths(world)
         self._write_steps()
         frame["time"] = self._last_time = float(world.time)
         self._append("frames", frame)
@@ -326,6 +331,17 @@ class Recorder:
             for name in row.dtype.names[1:]:
                 row[name] = getattr(body, name)
         return self._append("bodies", rows)
+
+    def _write_cloths(self, world: World) -> int:
+        start = self._rows["cloths"]
+        for cloth in world.cloths:
+            if cloth.name not in self._cloths:
+                kind = world.add_material(cloth.material)
+                described = layout.describe_cloth(cloth, kind, self._write_array)
+                self._log({"event": "cloth", "id": len(self._cloths), **described})
+                self._cloths.append(cloth.name)
+            self._append("cloths", cloth.position)
+        return start
 
     def _write_array(self, array: np.ndarray) -> dict[str, Any]:
         start = self._append("shapes", array.ravel().astype("f8"))
@@ -402,4 +418,10 @@ def _copy(source: h5py.Dataset, target: h5py.Dataset, rows: int) -> None:
     target.resize(rows, axis=0)
     for start in range(0, rows, _COPY_ROWS):
         stop = min(start + _COPY_ROWS, rows)
-        target[start:stop] = source[start:stop]
+        values = source[start:stop]
+        if values.dtype.names != target.dtype.names:  # written before there were all columns
+            whole = np.zeros(len(values), target.dtype)
+            for name in values.dtype.names:
+                whole[name] = values[name]
+            values = whole
+        target[start:stop] = values

@@ -55,7 +55,7 @@ Sizes = Annotated[
     BeforeValidator(lambda value: value if isinstance(value, list | tuple) else [value]),
     WithJsonSchema({"anyOf": [_LENGTH, {"type": "array", "items": _LENGTH}]}),
 ]
-FrameField = Literal["position", "velocity", "bodies", "overlap", "force", "rotation"]
+FrameField = Literal["position", "velocity", "bodies", "cloths", "overlap", "force", "rotation"]
 Packed = tuple[np.ndarray, np.ndarray, Any]
 
 
@@ -212,8 +212,8 @@ class RunPart(Part):
     """Simulated time, s."""
     record_every: NotNegative = 1 / 30
     """Simulated time between frames, s; 0 records each step."""
-    record_fields: tuple[FrameField, ...] = ("velocity", "bodies")
-    """What each frame holds of the grains, beside their positions, and of the bodies."""
+    record_fields: tuple[FrameField, ...] = ("velocity", "bodies", "cloths")
+    """What each frame holds of the grains, beside their positions, and of bodies and cloths."""
 
 
 class SceneFile(Part):

@@ -213,6 +213,8 @@ class World(Shown):
         """Add cloth; solvers "vts" and "sp" move it, together with the grains."""
         if not hasattr(self.solver, "cloth"):
             raise InputError("cloth", f"solver {self.solver.name}", 'solver "vts" or "sp"')
+        if any(known.name == cloth.name for known in self.cloths):
+            raise InputError("cloth name", cloth.name, "a name that no other cloth has")
         self.add_material(cloth.material)
         self.cloths.append(cloth)
         return cloth
