@@ -56,7 +56,7 @@ class Cloth:
         stretch: float = 1.0,
         bend: float = 0.05,
         thickness: float = 0.005,
-        material: str | Material = "rough wall",
+        material: str | Material = "cloth",
         damping: float = 0.0,
         name: str = "cloth",
     ) -> None:

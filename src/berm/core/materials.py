@@ -252,6 +252,7 @@ _preset(
         source="a boundary that never is the weaker partner: the pair takes the grain's values",
     )
 )
+_preset(MATERIALS.get("rough wall").replace(name="cloth", source="as the rough wall"))
 
 
 def material(name: str, **changes: object) -> Material:

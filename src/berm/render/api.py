@@ -60,7 +60,8 @@ def render(
     stop (s), speed (2: twice as fast as real): of a video. colour: material, speed, force,
     overlap, age or id; value_range: of its scale. look: dark or light. camera: a `Camera`, a
     function of a `Moment`, "orbit:20", "view:-60,20", "fixed:x,y,z,x,y,z", "follow:blade" or a file
-    of keyframes. title: "" for none. caption: write time, scale and legend. hide: bodies to omit.
+    of keyframes. title: "" for none. caption: write time, scale and legend. hide: bodies and
+    cloths to omit.
     """
     target = Path(path)
     suffix = target.suffix.lower()
@@ -125,8 +126,7 @@ class Drawing:
     ) -> None:
         colours.look_of(look)
         colours.mode_of(colour)
-        for name in hide:
-            stage.body(name)
+        stage.check_names(hide)
         if value_range is not None and not value_range[0] < value_range[1]:
             raise InputError("range of the colours", value_range, "low below high")
         self.stage, self.look, self.colour = stage, look, colour

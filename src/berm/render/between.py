@@ -78,6 +78,7 @@ def between(a: Moment, b: Moment, share: float) -> Moment:
         material=whole.material,
         tag=whole.tag,
         bodies=tuple(_pose(p, poses.get(p.id, p), share) for p in a.bodies),
+        cloths=_sheets(a, b, share),
         **fields,
     )
 
@@ -96,6 +97,15 @@ def _places(a: Moment, b: Moment, i: Array, j: Array, s: float, step: float) -> 
     bend = s * (1 - s) * ((1 - s) * (u - (q - p)) - s * (w - (q - p)))
     wild = np.linalg.norm(bend, axis=1) > 0.25 * np.linalg.norm(q - p, axis=1)
     return np.where(wild[:, None], line, line + bend).astype(np.float32)
+
+
+def _sheets(a: Moment, b: Moment, share: float) -> tuple[Array, ...]:
+    """Return the cloths' vertices on the lines between two frames; a new cloth comes half-way."""
+    both = [
+        ((1.0 - share) * p + share * q).astype(np.float32)
+        for p, q in zip(a.cloths, b.cloths, strict=False)
+    ]
+    return (*both, *(b.cloths[len(both) :] if share >= 0.5 else ()))
 
 
 def _pose(a: BodyMoment, b: BodyMoment, share: float) -> BodyMoment:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from berm.core.shapes import Box, HeightField, Plane, Shape
 from berm.io.recording import Recording
@@ -40,14 +41,16 @@ def of_grains(position: Array, radius: Array) -> Array | None:
 
 
 def of_recording(recording: Recording) -> Array | None:
-    """Return the box of the grains over the whole recording."""
-    count = len(recording)
+    """Return the box of the grains and cloths over the whole recording."""
+    count, sheets = len(recording), None
     positions, radii = [np.zeros((0, 3))], [np.zeros(0)]
     for k in np.unique(np.linspace(0, count - 1, SAMPLES).round().astype(int)) if count else ():
         frame = recording.frame(int(k))
         positions.append(frame.position)
         radii.append(frame.radius)
-    return of_grains(np.vstack(positions), np.concatenate(radii))
+        for vertices in frame.cloths.values():
+            sheets = join(sheets, _of_points(vertices))
+    return join(of_grains(np.vstack(positions), np.concatenate(radii)), sheets)
 
 
 def of_emitters(world: World) -> Array | None:
@@ -59,12 +62,7 @@ def of_emitters(world: World) -> Array | None:
         place = np.asarray(emitter.position, float)
         reach = float(np.max(emitter.size))
         box = join(box, np.array([place - reach, place + reach]))
-        floors = [
-            float(body.position[2])
-            for body in world.bodies
-            if isinstance(body.shape, Plane) and body.rotation[2, 2] > 0.999
-        ]
-        below = [floor for floor in floors if floor <= place[2]]
+        below = [floor for floor in _floors(world) if floor <= place[2]]
         if not below:
             continue
         fall = place[2] - max(below)
@@ -77,6 +75,42 @@ def of_emitters(world: World) -> Array | None:
         spread = np.array([wide, wide, 0.0])
         box = join(box, np.array([foot - spread, foot + spread]))
     return box
+
+
+def of_cloths(world: World) -> Array | None:
+    """Return the box of the cloths, and of where they hang when they have sunk.
+
+    A vertex sinks no farther than it is from the nearest pin, or in a cloth without pins, which
+    may come to lie on something, from the middle; a level plane ends the fall.
+    """
+    box: Array | None = None
+    for cloth in world.cloths:
+        place = cloth.position[np.isfinite(cloth.position).all(axis=1)]
+        if not len(place):
+            continue
+        held = cloth.position[cloth.inverse_mass == 0.0]
+        held = held if len(held) else place.mean(axis=0, keepdims=True)
+        sunk = place.copy()
+        sunk[:, 2] -= cKDTree(held).query(place)[0]
+        below = [floor for floor in _floors(world) if floor <= place[:, 2].min()]
+        sunk[:, 2] = np.maximum(sunk[:, 2], max(below, default=-math.inf))
+        box = join(box, _of_points(np.vstack([place, sunk])))
+    return box
+
+
+def _floors(world: World) -> list[float]:
+    """Return the heights of level planes, m."""
+    return [
+        float(body.position[2])
+        for body in world.bodies
+        if isinstance(body.shape, Plane) and body.rotation[2, 2] > 0.999
+    ]
+
+
+def _of_points(points: Array) -> Array | None:
+    good = np.asarray(points, float)
+    good = good[np.isfinite(good).all(axis=1)]
+    return np.array([good.min(axis=0), good.max(axis=0)]) if len(good) else None
 
 
 def with_bodies(cloud: Array | None, bodies: Sequence[tuple[Shape, Array, Array]]) -> Array:

@@ -1,11 +1,12 @@
 """The off-screen renderer: a stage, a moment and a camera in, an array of pixels out.
 
 Passes of a picture: the sun's depth map; discs that tell which grains are hidden; colour and normal
-of the grains; light on them; bodies; glass; smoothing. Equal input gives equal bits.
+of the grains; light on them; bodies and cloths; glass; smoothing. Equal input gives equal bits.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,8 @@ from numpy.typing import NDArray
 from berm.core.errors import InputError
 from berm.render import colours, context, culling, shading
 from berm.render.camera import Camera, up_of
-from berm.render.stage import BodyMoment, Moment, Stage, StageBody
+from berm.render.shapes import Triangles, sheet
+from berm.render.stage import BodyMoment, Moment, Stage, StageBody, StageCloth
 from berm.render.sun import Sun
 
 if TYPE_CHECKING:
@@ -35,6 +37,24 @@ _GRAIN = np.dtype([
 ])  # fmt: skip
 _PLACES = "3f 1f 12x/i"
 _ALL = "3f 1f 1f 1f 1f/i"
+
+
+@dataclass(frozen=True, eq=False)
+class _Mesh:
+    """Triangles on the graphics card, as they are seen and as the sun sees them."""
+
+    points: moderngl.Buffer
+    faces: moderngl.Buffer
+    seen: moderngl.VertexArray
+    shadow: moderngl.VertexArray
+
+    def release(self) -> None:
+        """Give the memory back."""
+        for part in (self.seen, self.shadow, self.points, self.faces):
+            part.release()
+
+
+Sheets = list[tuple[StageCloth, _Mesh]]
 
 
 class Renderer:
@@ -66,7 +86,7 @@ class Renderer:
         self._quad = gl.buffer(corners.tobytes())
         self._all = gl.buffer(reserve=_GRAIN.itemsize * 1024, dynamic=True)
         self._seen = gl.buffer(reserve=_GRAIN.itemsize * 1024, dynamic=True)
-        self._meshes: dict[int, dict[str, moderngl.VertexArray]] = {}
+        self._meshes: dict[int, _Mesh] = {}  # by body
         self._stage: Stage | None = None
         self._uniforms: dict[str, list[Any]] = {}
         for program in self._programs.values():
@@ -127,10 +147,10 @@ class Renderer:
         """Return the picture (height, width, 3) uint8 sRGB, first row on top.
 
         value_range: low and high of the colour scale in the mode's unit (default: of this moment).
-        hide: names of bodies that are not drawn. cull: leave out hidden grains; same picture.
+        hide: names of bodies and cloths that are not drawn. cull: leave out hidden grains, which
+        changes no pixel.
         """
-        for name in hide:
-            stage.body(name)
+        stage.check_names(hide)
         if stage is not self._stage:
             self._load(stage)
         values = colours.values(moment, colour)
@@ -141,29 +161,46 @@ class Renderer:
         poses = {pose.id: pose for pose in moment.bodies}
         drawn = [(body, poses[body.id]) for body in stage.bodies
                  if body.id in poses and body.name not in hide]  # fmt: skip
-        self._draw_shadows(stage, drawn, len(rows))
+        sheets = self._make_sheets(stage, moment, hide)
+        self._draw_shadows(stage, drawn, sheets, len(rows))
         grains = self._all
         if cull and len(rows):
             rows = rows[self._find_visible(rows, camera)]
             grains = self._seen = self._send(rows, self._seen)
-        self._draw_scene(stage, drawn, grains, len(rows))
+        self._draw_scene(stage, drawn, sheets, grains, len(rows))
+        for _, mesh in sheets:
+            mesh.release()
         return self._read()
 
     def _load(self, stage: Stage) -> None:
         """Send the stage's triangles."""
-        gl, programs = self.gl, self._programs
-        self._meshes = {}
-        for body in stage.bodies:
-            mesh = stage.meshes[body.mesh]
-            points = gl.buffer(np.hstack([mesh.vertices, mesh.normals]).astype("f4").tobytes())
-            faces = gl.buffer(mesh.faces.astype("u4").tobytes())
-            seen = programs["ground" if body.ground else "body"]
-            dark = programs["body_shadow"]
-            self._meshes[body.id] = {
-                "seen": gl.vertex_array(seen, [(points, "3f 3f", "position", "normal")], faces),
-                "shadow": gl.vertex_array(dark, [(points, "3f 12x", "position")], faces),
-            }
+        for old in self._meshes.values():
+            old.release()
+        self._meshes = {
+            body.id: self._make_mesh(stage.meshes[body.mesh], "ground" if body.ground else "body")
+            for body in stage.bodies
+        }
         self._stage = stage
+
+    def _make_sheets(self, stage: Stage, moment: Moment, hide: tuple[str, ...]) -> Sheets:
+        """Send the triangles of the cloths, which are others in every moment."""
+        return [
+            (cloth, self._make_mesh(sheet(vertices, cloth.faces), "body"))
+            for cloth, vertices in zip(stage.cloths, moment.cloths, strict=False)
+            if len(cloth.faces) and cloth.name not in hide
+        ]
+
+    def _make_mesh(self, mesh: Triangles, program: str) -> _Mesh:
+        gl, programs = self.gl, self._programs
+        points = gl.buffer(np.hstack([mesh.vertices, mesh.normals]).astype("f4").tobytes())
+        faces = gl.buffer(mesh.faces.astype("u4").tobytes())
+        seen = [(points, "3f 3f", "position", "normal")]
+        return _Mesh(
+            points,
+            faces,
+            gl.vertex_array(programs[program], seen, faces),
+            gl.vertex_array(programs["body_shadow"], [(points, "3f 12x", "position")], faces),
+        )
 
     def _send(self, rows: Array, buffer: moderngl.Buffer) -> moderngl.Buffer:
         data = rows.tobytes()
@@ -250,7 +287,7 @@ class Renderer:
         screen.render(self.gl.TRIANGLE_STRIP, vertices=4)
         screen.release()
 
-    def _draw_shadows(self, stage: Stage, drawn: Drawn, count: int) -> None:
+    def _draw_shadows(self, stage: Stage, drawn: Drawn, sheets: Sheets, count: int) -> None:
         self._sun_target.use()
         self._sun_target.clear(depth=1.0)
         self.gl.enable_only(self.gl.DEPTH_TEST)
@@ -258,7 +295,10 @@ class Renderer:
             # what one looks into or through lets the light in as well
             if not (body.ground or body.glass or stage.meshes[body.mesh].container):
                 self._set(modelMatrix=model_matrix(pose).T)
-                self._meshes[body.id]["shadow"].render()
+                self._meshes[body.id].shadow.render()
+        self._set(modelMatrix=np.eye(4))
+        for _, mesh in sheets:
+            mesh.shadow.render()
         self._draw_grains("grain_shadow", self._all, count, ("place", "size"))
 
     def _find_visible(self, rows: Array, camera: Camera) -> Array:
@@ -273,7 +313,9 @@ class Renderer:
         front = culling.to_distance(depth, camera)
         return culling.visible(rows["place"], rows["size"], camera, front)
 
-    def _draw_scene(self, stage: Stage, drawn: Drawn, grains: moderngl.Buffer, count: int) -> None:
+    def _draw_scene(
+        self, stage: Stage, drawn: Drawn, sheets: Sheets, grains: moderngl.Buffer, count: int
+    ) -> None:
         gl = self.gl
         for place, texture in enumerate((self._ramp, self._shadow, *self._kept, self._depth)):
             texture.use(place)
@@ -293,6 +335,9 @@ class Renderer:
         for body, pose in drawn:
             if not body.glass:
                 self._draw_body(stage, body, pose)
+        for cloth, mesh in sheets:
+            self._set(modelMatrix=np.eye(4), glass=0.0, bodyColour=_colour(stage, cloth.material))
+            mesh.seen.render()
         gl.enable_only(gl.DEPTH_TEST | gl.BLEND)
         self._target.depth_mask = False
         for body, pose in drawn:
@@ -304,12 +349,9 @@ class Renderer:
         gl = self.gl
         if stage.meshes[body.mesh].container:
             gl.enable(gl.CULL_FACE)
-        colour = self.look.ground
-        if not body.ground:
-            red, green, blue = stage.materials[body.material].colour
-            colour = (red / 255.0, green / 255.0, blue / 255.0)
+        colour = self.look.ground if body.ground else _colour(stage, body.material)
         self._set(modelMatrix=model_matrix(pose).T, glass=float(body.glass), bodyColour=colour)
-        self._meshes[body.id]["seen"].render()
+        self._meshes[body.id].seen.render()
         gl.disable(gl.CULL_FACE)
 
     def _read(self) -> Array:
@@ -325,6 +367,11 @@ class Renderer:
         self._draw_screen("smooth")
         raw = np.frombuffer(self._last_target.read(components=3, alignment=1), np.uint8)
         return np.ascontiguousarray(raw.reshape(height, width, 3)[::-1])
+
+
+def _colour(stage: Stage, material: int) -> tuple[float, float, float]:
+    red, green, blue = stage.materials[material].colour
+    return red / 255.0, green / 255.0, blue / 255.0
 
 
 def _grain_rows(moment: Moment, values: Array) -> Array:

@@ -66,6 +66,11 @@ def triangles(
     raise InputError("shape to draw", type(shape).__name__, "one of berm.core.shapes")
 
 
+def sheet(vertices: Array, faces: Array) -> Triangles:
+    """Return a surface through vertices (nv, 3), smooth and seen from both sides, such as cloth."""
+    return _make(vertices, faces, container=False)
+
+
 def vertex_normals(vertices: Array, faces: Array) -> Array:
     """Return unit normals (nv, 3) float32: the mean over a vertex's faces, weighted by area."""
     corners = vertices.astype(np.float64)[faces.astype(np.int64)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -48,6 +48,16 @@ class StageBody:
 
 
 @dataclass(frozen=True, eq=False)
+class StageCloth:
+    """What does not change of a cloth: faces (nf, 3) uint32 count in the vertices of a moment."""
+
+    id: int
+    name: str
+    material: int
+    faces: Array
+
+
+@dataclass(frozen=True, eq=False)
 class Stage:
     """What does not change from frame to frame (SI units).
 
@@ -64,6 +74,14 @@ class Stage:
     dt: float
     scene: str
     version: int
+    cloths: tuple[StageCloth, ...] = ()
+
+    def check_names(self, names: Iterable[str]) -> None:
+        """Refuse a name that no body and no cloth has."""
+        known = [body.name for body in self.bodies] + [cloth.name for cloth in self.cloths]
+        for name in names:
+            if name not in known:
+                raise InputError("unknown body or cloth", name, ", ".join(known) or "none")
 
     def body(self, name: str) -> StageBody:
         """Return the body called `name`, or say which there are."""
@@ -86,7 +104,7 @@ class BodyMoment:
 
 @dataclass(frozen=True, eq=False)
 class Moment:
-    """One time: all grains (copies, so that the world may go on) and the poses of all bodies."""
+    """One time: all grains (copies, so that the world may go on), poses of bodies, cloths."""
 
     time: float  # s
     step: int
@@ -99,6 +117,7 @@ class Moment:
     overlap: Array | None = None  # (n,) float32, m, the largest at each grain
     force: Array | None = None  # (n,) float32, N, sum of the contact forces' sizes
     age: Array | None = None  # (n,) float32, s since the grain was added
+    cloths: tuple[Array, ...] = ()  # (nv, 3) float32, m: vertices, in the order of the stage's
 
     def __len__(self) -> int:
         return len(self.radius)
@@ -135,8 +154,10 @@ def _stage_of_world(world: World) -> Stage:
     grains = world.grains
     cloud = _bounds.of_grains(grains.position, grains.radius)
     cloud = _bounds.join(cloud, _bounds.of_emitters(world))
+    cloud = _bounds.join(cloud, _bounds.of_cloths(world))
+    cloths = [(c.name, world.add_material(c.material), c.faces) for c in world.cloths]
     materials = [(m.name, m.friction_static, m.density) for m in world.materials]
-    return _stage(parts, materials, world.gravity, cloud, world.dt, "")
+    return _stage(parts, cloths, materials, world.gravity, cloud, world.dt, "")
 
 
 def _stage_of_recording(recording: Recording) -> Stage:
@@ -150,16 +171,21 @@ def _stage_of_recording(recording: Recording) -> Stage:
         driven = body.get("motion", "fixed") != "fixed"
         shape = recording.shape(body["name"])
         parts.append(_Part(body["name"], shape, int(body["material"]), position, rotation, driven))
+    cloths = [
+        (cloth["name"], int(cloth["material"]), recording.cloth_faces(cloth["name"]))
+        for cloth in recording.cloths
+    ]
     cloud = _bounds.of_recording(recording)
     materials = [
         (str(m.get("name", "")), float(m.get("friction_static", 1.0)), m.get("density"))
         for m in recording.materials
     ]
-    return _stage(parts, materials, recording.gravity, cloud, recording.dt, recording.scene)
+    return _stage(parts, cloths, materials, recording.gravity, cloud, recording.dt, recording.scene)
 
 
 def _stage(
     parts: Sequence[_Part],
+    cloths: Sequence[tuple[str, int, Array]],
     materials: Sequence[tuple[str, float, float | None]],
     gravity: Array,
     cloud: Array | None,
@@ -190,12 +216,17 @@ def _stage(
         StageMaterial(name, material_colour(name, k), density)
         for k, (name, _, density) in enumerate(materials)
     )
+    sheets = tuple(
+        StageCloth(k, name, material, np.ascontiguousarray(faces, np.uint32))
+        for k, (name, material, faces) in enumerate(cloths)
+    )
     known = repr([(b.name, b.kind, b.material) for b in bodies] + [m.name for m in shown])
-    for mesh in meshes:
-        known += str(zlib.crc32(mesh.vertices.tobytes()))
+    known += repr([(cloth.name, cloth.material) for cloth in sheets])
+    for array in (*(mesh.vertices for mesh in meshes), *(cloth.faces for cloth in sheets)):
+        known += str(zlib.crc32(array.tobytes()))
     return Stage(
         tuple(bodies), tuple(meshes), shown, np.asarray(gravity, float), box,
-        _bounds.view_of(box), float(dt), scene, zlib.crc32(known.encode()),
+        _bounds.view_of(box), float(dt), scene, zlib.crc32(known.encode()), sheets,
     )  # fmt: skip
 
 
@@ -254,6 +285,7 @@ def _moment_of_world(world: World, fields: bool) -> Moment:
         overlap=_column(extra.get("overlap"), n),
         force=_column(extra.get("force"), n),
         age=(world.time - grains.born[:n]).astype(np.float32),
+        cloths=tuple(cloth.position.astype(np.float32) for cloth in world.cloths),
     )
 
 
@@ -276,6 +308,7 @@ def _moment_of_frame(recording: Recording, k: int) -> Moment:
         overlap=frame.overlap,
         force=frame.force,
         age=(frame.time - frame.born).astype(np.float32),
+        cloths=tuple(frame.cloths.values()),
     )
 
 

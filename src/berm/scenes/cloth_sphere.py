@@ -52,7 +52,7 @@ class ClothSphere(Scene[ClothSphereParams]):
         n = params.vertices
         sheet = Cloth.grid(
             (n, n), (params.size, params.size), corner, mass=1.0, bend=0.02, thickness=THICK,
-            material=rough,
+            material=material("cloth", friction=params.friction),
         )  # fmt: skip
         world.add_cloth(sheet)
         world.add_body(Sphere(params.ball), name="ball", material=rough)
