@@ -20,6 +20,7 @@ from PIL import Image
 from berm.apps.viewer import assets
 from berm.apps.viewer.server import Server
 from berm.apps.viewer.session import BaseSession
+from berm.render.camera import Camera
 from berm.render.stage import Moment, Stage, moment_of, stage_of
 from berm.world.world import World
 
@@ -122,6 +123,16 @@ class Tab:
         """Return the addresses outside this machine that the page asked for."""
         here = ("http://127.0.0.1:", "ws://127.0.0.1:", "blob:http://127.0.0.1:", "data:")
         return [url for url in self.asked if not url.startswith(here)]
+
+
+def camera_of(tab: Tab) -> Camera:
+    """Return where the page looks from, for the off-screen renderer."""
+    eye, target, near, far, fov = tab.run("""() => {
+      const { camera, controls } = berm.view;
+      const places = [camera.position.toArray(), controls.target.toArray()];
+      return [...places, camera.near, camera.far, camera.fov];
+    }""")
+    return Camera(np.array(eye), np.array(target), np.array([0.0, 0.0, 1.0]), fov, near, far)
 
 
 class Still(BaseSession):

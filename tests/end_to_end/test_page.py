@@ -14,7 +14,7 @@ from PIL import Image
 
 from berm.core.shapes import Box, Plane
 from berm.world.world import World
-from tests.end_to_end.page_tools import NewTab, Serve, Still, Tab, difference, small
+from tests.end_to_end.page_tools import NewTab, Serve, Still, Tab, camera_of, difference, small
 
 REFERENCE = Path(__file__).parent / "reference" / "page.png"
 # of 255, between what drivers differ by and what a wrong scene differs by (see the test below)
@@ -120,20 +120,13 @@ def test_draws_the_reference_and_nothing_else(serve: Serve, new_tab: NewTab) -> 
 
 def test_looks_like_the_pictures_of_berm_render(serve: Serve, new_tab: NewTab) -> None:
     pytest.importorskip("moderngl")
-    from berm.render.camera import Camera
     from berm.render.offscreen import Renderer
 
     session = Still(heap())
     tab = bare(new_tab(800, 600), serve(session).address)
     shown = tab.picture()
-    eye, target, near, far, fov = tab.run("""() => {
-      const { camera, controls } = berm.view;
-      const places = [camera.position.toArray(), controls.target.toArray()];
-      return [...places, camera.near, camera.far, camera.fov];
-    }""")
-    camera = Camera(np.array(eye), np.array(target), np.array([0.0, 0.0, 1.0]), fov, near, far)
     with Renderer(shown.size) as renderer:
-        drawn = renderer.draw(session.stage, session.moment, camera)
+        drawn = renderer.draw(session.stage, session.moment, camera_of(tab))
     mean, worst = difference(small(shown), small(Image.fromarray(drawn)))
     # edges are smoothed there and not here
     assert mean < 2 * MEAN and worst < WORST, f"mean {mean:.2f}, worst block {worst:.1f}"

@@ -168,7 +168,8 @@ class Live(BaseSession):
         world = self.world
         if world is None:
             return
-        key = (*map(id, world.bodies), *(material.name for material in world.materials))
+        parts = (*world.bodies, *world.cloths)
+        key = (*map(id, parts), *(material.name for material in world.materials))
         if self._stage is None or key != self._stage_key:
             self._stage, self._stage_key = stage_of(world), key
             self._ground = {}

@@ -144,8 +144,9 @@ class Playback(BaseSession):
         self._columns = {}
         self.tell()
 
-    def _counts(self) -> tuple[int, int]:
-        return len(self.recording.bodies), len(self.recording.materials)
+    def _counts(self) -> tuple[int, int, int]:
+        known = self.recording
+        return len(known.bodies), len(known.cloths), len(known.materials)
 
     def _plot_some(self) -> None:
         """Make some more rows of the plots: one a frame, from the steps' reports and the bodies."""

@@ -138,7 +138,8 @@ export function gridStep(size) {
   return roundUp(0.06 * size);
 }
 
-function fromBase64(text, Kind) {
+/** The array of a kind whose bytes a text holds. */
+export function fromBase64(text, Kind) {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   return new Kind(bytes.buffer);
 }

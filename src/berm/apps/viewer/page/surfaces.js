@@ -1,11 +1,12 @@
-// Surfaces that change their shape: height fields ("height") and sheets ("cloth").
+// Height fields that change their shape.
 //
 // Each has its own stream of frames and its own version, so that a frame of grains that was skipped
 // never loses a surface, and a surface that is at rest costs nothing.
 
 import * as THREE from "three";
+import { Sheet } from "./sheet.js";
 
-/** Height fields, in the frame of their body, and sheets, in the world's. */
+/** Height fields, in the frame of their body. */
 export class Surfaces {
   constructor(shading, bodies) {
     this.shading = shading;
@@ -15,69 +16,39 @@ export class Surfaces {
     this.byName = new Map();
   }
 
-  /** Take over a frame; false: it is not newer than what is drawn. */
+  /** Take over a frame; false: it is not newer than what is drawn, or of no known stream. */
   update(header, arrays) {
     const name = `${header.stream} ${header.id}`;
     const known = this.byName.get(name);
-    if (known && !(header.version > known.version)) return false;
-    const surface = header.stream === "height" ? heightGrid(header, arrays) : sheet(arrays, known);
-    const kept =
-      known && known.faces.length === surface.faces.length ? known : this.make(name, known, header);
-    kept.version = header.version;
-    kept.faces = surface.faces;
-    kept.body = header.stream === "height" ? header.id : null;
-    const { geometry } = kept;
-    geometry.setAttribute("position", new THREE.BufferAttribute(surface.position, 3));
-    geometry.setIndex(new THREE.BufferAttribute(surface.faces, 1));
-    geometry.computeVertexNormals();
+    if (header.stream !== "height" || (known && !(header.version > known.version))) return false;
+    const { position, faces } = heightGrid(header, arrays);
+    const { id: body, version, material } = header;
+    const shape = header.shape.join();
+    let sheet = known?.sheet;
+    if (known?.shape !== shape) {
+      sheet?.dispose();
+      sheet = new Sheet(this.shading, material, faces);
+      sheet.addTo(this);
+    }
+    sheet.move(position);
+    this.byName.set(name, { version, body, shape, sheet });
     this.place();
     return true;
   }
 
-  make(name, old, { material = 0, stream }) {
-    if (old) this.remove(name, old);
-    const geometry = new THREE.BufferGeometry();
-    const colour =
-      this.shading.shared.materialColours.value[material] ?? new THREE.Vector3(0.6, 0.6, 0.6);
-    const uniforms = { bodyColour: { value: colour }, glass: { value: 0 } };
-    const side = THREE.DoubleSide;
-    const shown = new THREE.Mesh(geometry, this.shading.material("body", uniforms, { side }));
-    const shadow = new THREE.Mesh(
-      geometry,
-      this.shading.material("body_shadow", {}, { side, colorWrite: false }),
-    );
-    for (const part of [shown, shadow]) {
-      part.matrixAutoUpdate = false;
-      part.frustumCulled = false;
-    }
-    this.group.add(shown);
-    this.shadow.add(shadow);
-    const made = { geometry, parts: [shown, shadow], stream };
-    this.byName.set(name, made);
-    return made;
-  }
-
   /** Move height fields with their bodies, whose first shape they replace. */
   place() {
-    for (const { body, parts } of this.byName.values()) {
-      const carrier = body === null ? undefined : this.bodies.byId.get(body);
+    for (const { body, sheet } of this.byName.values()) {
+      const carrier = this.bodies.byId.get(body);
       if (!carrier) continue;
-      for (const part of parts) part.matrix.copy(carrier.pose);
+      for (const part of sheet.parts) part.matrix.copy(carrier.pose);
       for (const part of carrier.parts) part.visible = false;
     }
   }
 
-  remove(name, { geometry, parts }) {
-    geometry.dispose();
-    for (const part of parts) {
-      part.material.dispose();
-      part.removeFromParent();
-    }
-    this.byName.delete(name);
-  }
-
   clear() {
-    for (const [name, surface] of [...this.byName]) this.remove(name, surface);
+    for (const { sheet } of this.byName.values()) sheet.dispose();
+    this.byName.clear();
   }
 }
 
@@ -97,12 +68,4 @@ function heightGrid({ shape: [nx, ny], origin, spacing }, { height }) {
     }
   }
   return { position, faces };
-}
-
-/** Vertices and faces of a sheet; faces come with the first frame, and when they change. */
-function sheet({ position, faces }, known) {
-  return {
-    position: Float32Array.from(position),
-    faces: faces ? Uint32Array.from(faces) : (known?.faces ?? new Uint32Array(0)),
-  };
 }

@@ -3,6 +3,7 @@
 import * as THREE from "three";
 import { OrbitControls } from "three/controls";
 import { Bodies } from "./bodies.js";
+import { Cloths } from "./cloths.js";
 import { Grains } from "./grains.js";
 import { Shadows } from "./shadows.js";
 import { Surfaces } from "./surfaces.js";
@@ -12,7 +13,7 @@ const FIRST_VIEW = [-60, 22]; // azimuth and elevation, degrees
 const MARGIN = 1.14; // room around what is framed, as in berm.render
 const SOFTWARE = /llvmpipe|softpipe|swiftshader|software|basic render/i;
 
-/** Draws grains, bodies and surfaces into a canvas; z is up. "drawn" is told after each picture. */
+/** Draws grains, bodies, cloths and surfaces into a canvas; z is up. "drawn" is told after each picture. */
 export class View extends EventTarget {
   constructor(canvas, shading) {
     super();
@@ -35,9 +36,12 @@ export class View extends EventTarget {
     this.grains.setSmooth(!this.software);
     this.bodies = new Bodies(shading);
     this.surfaces = new Surfaces(shading, this.bodies);
+    this.cloths = new Cloths(shading);
     this.shadows = new Shadows(shading, this.software ? 1024 : 2048);
-    this.shadows.scene.add(this.grains.shadow, this.bodies.shadow, this.surfaces.shadow);
-    this.scene.add(backdrop(shading), this.bodies.group, this.surfaces.group, this.grains.mesh);
+    const sheets = [this.surfaces, this.cloths];
+    this.shadows.scene.add(this.grains.shadow, this.bodies.shadow, ...sheets.map((s) => s.shadow));
+    this.scene.add(backdrop(shading), this.bodies.group, ...sheets.map((s) => s.group));
+    this.scene.add(this.grains.mesh);
     this.stageBox = new THREE.Box3();
     this.moved = true; // whether the shadows have to be drawn again
     this.pending = null;
@@ -63,6 +67,7 @@ export class View extends EventTarget {
     this.shadows.aim();
     this.bodies.setStage(stage);
     this.surfaces.clear();
+    this.cloths.setStage(stage);
     this.stageBox.set(new THREE.Vector3(...stage.bounds[0]), new THREE.Vector3(...stage.bounds[1]));
     this.firstView = stage.view ?? FIRST_VIEW;
     this.invalidate(true);
@@ -72,6 +77,7 @@ export class View extends EventTarget {
     this.grains.update(header, arrays);
     this.bodies.update(header.bodies);
     this.surfaces.place();
+    this.cloths.update(arrays);
     this.invalidate(true);
   }
 
@@ -91,10 +97,9 @@ export class View extends EventTarget {
     this.dispatchEvent(new Event("drawn"));
   }
 
-  /** What is worth looking at: the stage, and the grains where they are now. */
+  /** What is worth looking at: the stage, and the grains and cloths where they are now. */
   box() {
-    const box = this.stageBox.clone();
-    return this.grains.bounds.isEmpty() ? box : box.union(this.grains.bounds);
+    return this.stageBox.clone().union(this.grains.bounds).union(this.cloths.bounds);
   }
 
   /** Show everything, from where the camera looks now or (anew) from the stage's best side. */
