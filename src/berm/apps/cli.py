@@ -66,7 +66,7 @@ def run(
         float | None, typer.Option(help="Simulated time between frames, s; 0: every step (1/30).")
     ] = None,
     record_fields: Annotated[
-        str | None, typer.Option(help="Of velocity, bodies, overlap, force (velocity,bodies).")
+        str | None, typer.Option(help="Of velocity, bodies, cloths, overlap, force (first three).")
     ] = None,
     threads: Annotated[int | None, typer.Option(help="Threads; the result is the same.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.")] = None,
@@ -288,7 +288,7 @@ def export(
     every: Annotated[int, typer.Option(metavar="N", help="Each Nth frame only.")] = 1,
     fields: Annotated[
         str | None,
-        typer.Option(help="Of velocity, born, overlap, force, bodies (all that were recorded)."),
+        typer.Option(help="Of velocity, born, overlap, force, bodies, cloths (all recorded)."),
     ] = None,
     usd_grains: Annotated[
         str | None, typer.Option(help="USD: instancer, or points (Blender 4.2; attributes).")

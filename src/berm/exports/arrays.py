@@ -17,6 +17,12 @@ is not there.  Bodies, NaN where one is not there yet:
     body_vertex_row[b] : body_vertex_row[b + 1] and the faces body_face_row[b] : ...[b + 1], whose
     numbers count from the body's first vertex
 
+Cloths, the same, but in the world's frame and moving:
+
+    cloth_names, cloth_material (cloths,)
+    cloth_position (frames, v, 3) m, NaN where a cloth is not there yet; cloth_faces (f, 3)
+    cloth_vertex_row, cloth_face_row (cloths + 1,)
+
 `units` holds the units of the arrays of grains as JSON.
 """
 
@@ -24,7 +30,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,7 +39,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from berm.exports.base import FORMATS
-from berm.exports.selection import OF_BODY, UNITS, Selection
+from berm.exports.selection import OF_BODY, UNITS, BodyMesh, Selection
+from berm.render.stage import StageCloth
 
 Array = NDArray[Any]
 
@@ -52,6 +59,7 @@ class Npz:
         with zipfile.ZipFile(paths[0], "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
             for name, array in (_frames(selection) | _bodies(selection)).items():
                 _put(archive, name, array.shape, array.dtype, [array])
+            _put_cloths(archive, selection)
             names = selection.names
             for turn, name in enumerate(names):
                 parts = (getattr(f, name) for f in selection.read(turn, len(names)))
@@ -77,15 +85,10 @@ def _bodies(selection: Selection) -> dict[str, Array]:
     bodies = selection.bodies
     if not bodies:
         return {}
-    surfaces = [body.surface for body in bodies]
-    out: dict[str, Array] = {
-        "body_names": np.array([body.name for body in bodies], dtype=np.str_),
-        "body_material": np.array([body.material for body in bodies]),
-        "body_vertices": np.concatenate([surface.vertices for surface in surfaces]),
-        "body_faces": np.concatenate([surface.faces for surface in surfaces]),
-        "body_vertex_row": np.cumsum([0, *(len(surface.vertices) for surface in surfaces)]),
-        "body_face_row": np.cumsum([0, *(len(surface.faces) for surface in surfaces)]),
-    }
+    vertices = [body.surface.vertices for body in bodies]
+    faces = [body.surface.faces for body in bodies]
+    out = _named("body", bodies, [len(points) for points in vertices], faces)
+    out["body_vertices"] = np.concatenate(vertices)
     for name in OF_BODY:
         shape = (3, 3) if name == "rotation" else (3,)
         out[f"body_{name}"] = np.full((len(selection), len(bodies), *shape), np.nan)
@@ -95,6 +98,38 @@ def _bodies(selection: Selection) -> dict[str, Array]:
             for name in OF_BODY if body.name in poses else ():
                 out[f"body_{name}"][k, b] = getattr(poses[body.name], name)
     return out
+
+
+def _put_cloths(archive: zipfile.ZipFile, selection: Selection) -> None:
+    cloths, recording = selection.cloths, selection.recording
+    if not cloths:
+        return
+    last = recording.cloth_frames(selection.frames[-1])
+    sizes = [len(last[cloth.name]) for cloth in cloths]
+    for name, array in _named("cloth", cloths, sizes, [cloth.faces for cloth in cloths]).items():
+        _put(archive, name, array.shape, array.dtype, [array])
+    nowhere = {c.name: np.full((size, 3), np.nan) for c, size in zip(cloths, sizes, strict=True)}
+    places = (
+        np.concatenate(list((nowhere | recording.cloth_frames(k)).values())).astype(np.float32)
+        for k in selection.frames
+    )
+    _put(archive, "cloth_position", (len(selection), sum(sizes), 3), np.float32, places)
+
+
+def _named(
+    kind: str,
+    things: Sequence[BodyMesh] | Sequence[StageCloth],
+    vertices: Sequence[int],
+    faces: Sequence[Array],
+) -> dict[str, Array]:
+    """Return names, materials and faces of bodies or cloths, and where those of each begin."""
+    return {
+        f"{kind}_names": np.array([thing.name for thing in things], dtype=np.str_),
+        f"{kind}_material": np.array([thing.material for thing in things]),
+        f"{kind}_faces": np.concatenate(faces),
+        f"{kind}_vertex_row": np.cumsum([0, *vertices]),
+        f"{kind}_face_row": np.cumsum([0, *map(len, faces)]),
+    }
 
 
 def _put(

@@ -49,8 +49,9 @@ def export(
     """Write a recording as .vtkhdf, .usd, .usda, .usdc, .csv or .npz; return the files made.
 
     start, stop: first and last time, s; every: 2 takes each second frame; fields: of velocity,
-    born, overlap, force and bodies, by default all that were recorded; progress: True for a bar, or
-    a function of (frames done, frames in all). Option of USD: grains="instancer" or "points".
+    born, overlap, force, bodies and cloths, by default all that were recorded; progress: True for a
+    bar, or a function of (frames done, frames in all). Option of USD: grains="instancer" or
+    "points".
     """
     out = Path(path)
     kind = format_of(out, options)

@@ -1,4 +1,4 @@
-"""The part of a recording that is exported, and the bodies in it as triangles."""
+"""The part of a recording that is exported, and the bodies and cloths in it as triangles."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from berm.core.shapes import Plane
 from berm.io.reading import BodyFrame, Frame
 from berm.io.recording import Recording
 from berm.render.shapes import Triangles, triangles
-from berm.render.stage import Stage, stage_of
+from berm.render.stage import Stage, StageCloth, stage_of
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
 
 ALWAYS = {"position": "m", "radius": "m", "tag": "", "material": ""}  # with their units
 CHOICE = {"velocity": "m/s", "born": "s", "overlap": "m", "force": "N", "rotation": ""}
-BODIES = "bodies"
+PARTS = ("bodies", "cloths")  # what goes out beside the grains
 UNITS = ALWAYS | CHOICE
 OF_BODY = (
     "position",
@@ -55,7 +55,7 @@ class Selection:
     recording: Recording
     frames: list[int]
     fields: tuple[str, ...]  # of CHOICE
-    with_bodies: bool
+    parts: tuple[str, ...]  # of PARTS
     _tell: Progress | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
@@ -105,7 +105,7 @@ class Selection:
     @cached_property
     def bodies(self) -> list[BodyMesh]:
         """The bodies that appear in these frames."""
-        if not self.with_bodies:
+        if "bodies" not in self.parts:
             return []
         poses = [self.recording.body_frames(k) for k in self.frames]
         found = []
@@ -116,6 +116,12 @@ class Selection:
                 surface = self._surface(body.id, own[0])
                 found.append(BodyMesh(body.name, body.id, body.material, surface, fixed))
         return found
+
+    @cached_property
+    def cloths(self) -> list[StageCloth]:
+        """The cloths that appear in these frames; none that came ever went."""
+        there = self.recording.cloth_frames(self.frames[-1]) if "cloths" in self.parts else {}
+        return [cloth for cloth in self.stage.cloths if cloth.name in there]
 
     def _surface(self, number: int, pose: BodyFrame) -> Triangles:
         """Return a body's triangles; of an endless plane, a square below what is seen."""
@@ -161,23 +167,24 @@ def select(
     if not len(inside):
         allowed = f"times from {times[0]:g} to {times[-1]:g} s"
         raise InputError("export: from, to", (start, stop), allowed, where)
-    chosen, with_bodies = _fields(recording, fields)
-    return Selection(recording, inside[:: int(every)].tolist(), chosen, with_bodies)
+    names = _fields(recording, fields)
+    chosen = tuple(name for name in CHOICE if name in names)
+    parts = tuple(name for name in PARTS if name in names)
+    return Selection(recording, inside[:: int(every)].tolist(), chosen, parts)
 
 
-def _fields(recording: Recording, wanted: Iterable[str] | None) -> tuple[tuple[str, ...], bool]:
-    there = [name for name in CHOICE if name == "born" or name in recording.fields]
-    choice = [*there, *([BODIES] if BODIES in recording.fields else [])]
+def _fields(recording: Recording, wanted: Iterable[str] | None) -> list[str]:
+    choice = [n for n in (*CHOICE, *PARTS) if n == "born" or n in recording.fields]
     if wanted is None:
         names = choice
     else:
         names = list(dict.fromkeys(wanted))
         for name in names:
             if name not in choice and name not in ALWAYS:
-                known = name in CHOICE or name == BODIES
+                known = name in CHOICE or name in PARTS
                 what = "export: field that was not recorded" if known else "export: field"
                 raise InputError(what, name, ", ".join(choice), str(recording.path))
-    return tuple(name for name in there if name in names), BODIES in names
+    return names
 
 
 def _same(a: BodyFrame, b: BodyFrame) -> bool:

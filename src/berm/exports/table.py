@@ -1,18 +1,20 @@
-"""CSV: `out.csv` with a row for each grain and frame, `out_bodies.csv` for each body and frame.
+"""CSV: a row for each grain and frame, and beside it for each body and each vertex of cloth.
 
-Columns, with units in the header:  frame (number in the recording), time, tag, material (its
-name), radius, x, y, z, then what was recorded of vx, vy, vz, born, overlap and force.  Bodies:
-frame, time, body, material, x, y, z, qw, qx, qy, qz (rotation as a unit quaternion), velocity vx to
-vz, angular velocity wx to wz, force fx to fz and torque tx to tz about the body's origin.
+`out.csv` has the grains, `out_bodies.csv` the bodies, `out_cloths.csv` the cloths; units stand in
+the header.  Grains: frame (number in the recording), time, tag, material (its name), radius, x, y,
+z, then what was recorded of vx, vy, vz, born, overlap and force.  Bodies: frame, time, body,
+material, x, y, z, qw, qx, qy, qz (rotation as a unit quaternion), velocity vx to vz, angular
+velocity wx to wz, force fx to fz and torque tx to tz about the body's origin.  Cloths: frame, time,
+cloth, material, vertex (its number), x, y, z.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,25 +36,40 @@ COLUMNS = (  # of BodyFrame, the columns' names and their unit
 @FORMATS.register("csv")
 @dataclass(frozen=True)
 class Csv:
-    """One row a grain and frame, and a second file for the bodies."""
+    """One row a grain and frame, and files of their own for bodies and cloths."""
 
     def paths(self, out: Path, selection: Selection) -> list[Path]:
-        """Return the grains' file and, where there are bodies, theirs."""
-        beside = [out.with_name(f"{out.stem}_bodies{out.suffix}")] if selection.bodies else []
-        return [out, *beside]
+        """Return the grains' file and, where there are bodies or cloths, theirs."""
+        return [out.with_name(out.stem + table.suffix + out.suffix) for table in _tables(selection)]
 
     def write(self, selection: Selection, paths: list[Path]) -> None:
-        """Write both files in one pass over the frames."""
+        """Write all files in one pass over the frames."""
         names = [_quoted(name) for name in selection.material_names]
+        tables = _tables(selection)
         with ExitStack() as stack:
             files = [stack.enter_context(_open(path)) for path in paths]
-            files[0].write(",".join(_grain_header(selection.fields)) + "\n")
-            if len(files) > 1:
-                files[1].write(",".join(_body_header()) + "\n")
+            for file, table in zip(files, tables, strict=True):
+                file.write(",".join(table.header) + "\n")
             for number, frame in zip(selection.frames, selection, strict=True):
-                files[0].writelines(_grain_rows(number, frame, selection.fields, names))
-                if len(files) > 1:
-                    files[1].writelines(_body_rows(number, frame, selection, names))
+                for file, table in zip(files, tables, strict=True):
+                    file.writelines(table.rows(number, frame, selection, names))
+
+
+class _Table(NamedTuple):
+    """A file: the end of its name, its columns, and the rows of a frame."""
+
+    suffix: str
+    header: list[str]
+    rows: Callable[[int, Frame, Selection, Sequence[str]], Iterator[str]]
+
+
+def _tables(selection: Selection) -> list[_Table]:
+    tables = [_Table("", _grain_header(selection.fields), _grain_rows)]
+    if selection.bodies:
+        tables.append(_Table("_bodies", _body_header(), _body_rows))
+    if selection.cloths:
+        tables.append(_Table("_cloths", _cloth_header(), _cloth_rows))
+    return tables
 
 
 def _open(path: Path) -> IO[str]:
@@ -72,10 +89,10 @@ def _grain_header(fields: Sequence[str]) -> list[str]:
 
 
 def _grain_rows(
-    number: int, frame: Frame, fields: Sequence[str], names: Sequence[str]
+    number: int, frame: Frame, selection: Selection, names: Sequence[str]
 ) -> Iterator[str]:
     columns: list[Array] = [frame.tag, frame.radius, *frame.position.T]
-    for name in fields:
+    for name in selection.fields:
         columns += list(np.atleast_2d(getattr(frame, name).T))
     start = f"{number},{frame.time!r}"
     safe = [name.replace("%", "%%") for name in names]
@@ -104,6 +121,19 @@ def _body_rows(
             values += [*getattr(pose, name)]
         texts = [str(number), repr(frame.time), _quoted(body.name), names[body.material]]
         yield ",".join(texts + [repr(float(value)) for value in values]) + "\n"
+
+
+def _cloth_header() -> list[str]:
+    return ["frame", "time (s)", "cloth", "material", "vertex", *(f"{a} (m)" for a in AXES)]
+
+
+def _cloth_rows(
+    number: int, frame: Frame, selection: Selection, names: Sequence[str]
+) -> Iterator[str]:
+    for cloth in selection.cloths:
+        start = f"{number},{frame.time!r},{_quoted(cloth.name)},{names[cloth.material]},"
+        for vertex, place in enumerate(frame.cloths.get(cloth.name, np.zeros((0, 3))).tolist()):
+            yield start + f"{vertex}," + ",".join(SINGLE % value for value in place) + "\n"
 
 
 def _quoted(text: str) -> str:

@@ -1,7 +1,8 @@
-"""USD for Blender, Houdini and Omniverse: grains as a PointInstancer or Points, bodies as meshes.
+"""USD for Blender, Houdini and Omniverse: grains as a PointInstancer or Points, the rest as meshes.
 
     /World/grains             PointInstancer of unit spheres, one prototype a material; or Points
     /World/bodies/<name>      Mesh, with time samples of its place where it moves
+    /World/cloths/<name>      Mesh, with time samples of its points and normals
     /World/materials/<name>   UsdPreviewSurface in the colour that the page shows
 
 Metres, z up, one time code a frame.  A PointInstancer is what USD means for this; Blender 4.5
@@ -27,7 +28,8 @@ from berm.exports.poses import quaternions
 from berm.exports.selection import CHOICE, BodyMesh, Selection
 from berm.io.reading import BodyFrame, Frame
 from berm.render.colours import decode
-from berm.render.shapes import Triangles, triangles
+from berm.render.shapes import Triangles, sheet, triangles
+from berm.render.stage import StageCloth
 
 Array = NDArray[Any]
 GRAINS = ("instancer", "points")
@@ -76,10 +78,11 @@ class Usd:
         _write_bodies(stage, selection, codes, materials)
         kind = _Instancer if self.grains == "instancer" else _Points
         grains = kind(stage, selection, materials)
+        cloths = _Cloths(stage, selection, materials)
         layer, rows = stage.GetRootLayer(), 0
         for code, frame in zip(codes, selection, strict=True):
             grains.add(code, frame)
-            rows += len(frame)
+            rows += len(frame) + cloths.add(code, frame)
             if rows > HELD and paths[0].suffix != ".usda":  # text is written anew by each save
                 layer.Save()
                 rows = 0
@@ -255,9 +258,7 @@ def _write_bodies(stage: Any, selection: Selection, codes: list[float], material
     names = _prim_names(body.name for body in selection.bodies)
     for name, body in zip(names, selection.bodies, strict=True):
         mesh = _write_mesh(stage, f"/World/bodies/{name}", body.surface)
-        mesh.GetPrim().SetDisplayName(body.name)
-        _colour(mesh, selection, body.material)
-        _bind(mesh.GetPrim(), materials[body.material])
+        _dress(mesh, body, selection, materials)
         there = [(c, frame[body.name]) for c, frame in zip(codes, poses, strict=True)
                  if body.name in frame]  # fmt: skip
         _place(mesh, body, there)
@@ -271,17 +272,34 @@ def _write_mesh(stage: Any, path: str, surface: Triangles) -> Any:
     from pxr import UsdGeom, Vt
 
     mesh = UsdGeom.Mesh.Define(stage, path)
-    mesh.CreatePointsAttr(Vt.Vec3fArray.FromNumpy(surface.vertices))
-    mesh.CreateNormalsAttr(Vt.Vec3fArray.FromNumpy(surface.normals))
+    _set_points(mesh, surface)
     mesh.SetNormalsInterpolation("vertex")
     mesh.CreateFaceVertexCountsAttr(Vt.IntArray(len(surface.faces), 3))
     corners = np.ascontiguousarray(surface.faces.ravel().astype(np.int32))
     mesh.CreateFaceVertexIndicesAttr(Vt.IntArray.FromNumpy(corners))
     mesh.CreateSubdivisionSchemeAttr("none")
     mesh.CreateDoubleSidedAttr(surface.two_sided)
-    box = np.array([surface.vertices.min(axis=0), surface.vertices.max(axis=0)], np.float32)
-    mesh.CreateExtentAttr(Vt.Vec3fArray.FromNumpy(box))
     return mesh
+
+
+def _set_points(mesh: Any, surface: Triangles, *code: float) -> None:
+    """Give a mesh its vertices, normals and extent, for ever or at a time code."""
+    from pxr import Vt
+
+    box = np.array([surface.vertices.min(axis=0), surface.vertices.max(axis=0)], np.float32)
+    for attribute, values in (
+        (mesh.CreatePointsAttr(), surface.vertices),
+        (mesh.CreateNormalsAttr(), surface.normals),
+        (mesh.CreateExtentAttr(), box),
+    ):
+        attribute.Set(Vt.Vec3fArray.FromNumpy(values), *code)
+
+
+def _dress(mesh: Any, thing: BodyMesh | StageCloth, selection: Selection, materials: Any) -> None:
+    """Give the mesh of a body or a cloth its name, colour and material."""
+    mesh.GetPrim().SetDisplayName(thing.name)
+    _colour(mesh, selection, thing.material)
+    _bind(mesh.GetPrim(), materials[thing.material])
 
 
 def _place(mesh: Any, body: BodyMesh, poses: list[tuple[float, BodyFrame]]) -> None:
@@ -297,3 +315,34 @@ def _place(mesh: Any, body: BodyMesh, poses: list[tuple[float, BodyFrame]]) -> N
         turn.Set(Gf.Quatd(w, x, y, z), *at)
         if body.fixed:
             break
+
+
+# ---- cloths ----------------------------------------------------------------------------------
+
+
+class _Cloths:
+    """Meshes whose points change with time; one that comes late is invisible until then."""
+
+    def __init__(self, stage: Any, selection: Selection, materials: list[Any]) -> None:
+        self.cloths = selection.cloths
+        first, last = (selection.recording.cloth_frames(selection.frames[k]) for k in (0, -1))
+        self.late = [cloth.name for cloth in self.cloths if cloth.name not in first]
+        self.meshes = []
+        for name, cloth in zip(_prim_names(c.name for c in self.cloths), self.cloths, strict=True):
+            surface = sheet(last[cloth.name], cloth.faces)
+            mesh = _write_mesh(stage, f"/World/cloths/{name}", surface)
+            _dress(mesh, cloth, selection, materials)
+            self.meshes.append(mesh)
+
+    def add(self, code: float, frame: Frame) -> int:
+        """Add time samples, and return the number of vertices."""
+        count = 0
+        for cloth, mesh in zip(self.cloths, self.meshes, strict=True):
+            vertices = frame.cloths.get(cloth.name)
+            if cloth.name in self.late:
+                seen = "invisible" if vertices is None else "inherited"
+                mesh.CreateVisibilityAttr().Set(seen, code)
+            if vertices is not None:
+                _set_points(mesh, sheet(vertices, cloth.faces), code)
+                count += len(vertices)
+        return count

@@ -1,16 +1,18 @@
-"""VTKHDF for ParaView: grains as points that change in number, bodies as triangles beside them.
+"""VTKHDF for ParaView: grains as points that change in number, bodies and cloths as triangles.
 
 `out.vtkhdf` holds the grains, `out_fixed_bodies.vtkhdf` and `out_moving_bodies.vtkhdf` the bodies
-that stay and those that move.  One file with all of them would be a transient collection, which
-VTK 9.3 (ParaView 5.12) does not read and VTK 9.7 reads without its time; transient PolyData is read
-by all.  The layout is that of VTK's file format specification, version 2.0.
+that stay and those that move, `out_cloths.vtkhdf` the cloths.  One file with all would be a
+transient collection, which VTK 9.3 (ParaView 5.12) does not read and VTK 9.7 reads without its
+time; transient PolyData is read by all.  The layout is that of VTK's file format specification,
+version 2.0.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +24,7 @@ from berm.exports.base import FORMATS
 from berm.exports.selection import OF_BODY, BodyMesh, Selection
 from berm.io.layout import berm_version
 from berm.io.reading import Frame
+from berm.render.stage import StageCloth
 
 Array = NDArray[Any]
 VERSION = (2, 0)
@@ -32,12 +35,11 @@ CHUNKS = 1 << 10, 1 << 17  # smallest and largest size of a chunk, bytes
 @FORMATS.register("vtkhdf")
 @dataclass(frozen=True)
 class VtkHdf:
-    """Transient PolyData: a file for the grains and one for each kind of body."""
+    """Transient PolyData: a file for the grains, one for each kind of body, one for cloths."""
 
     def paths(self, out: Path, selection: Selection) -> list[Path]:
-        """Return the grains' file and those of the bodies that there are."""
-        kinds = [body.fixed for body in selection.bodies]
-        names = [""] + ["_fixed_bodies"] * (True in kinds) + ["_moving_bodies"] * (False in kinds)
+        """Return the grains' file and those of the bodies and cloths that there are."""
+        names = ["", *(name for name, _ in _triangle_files(selection))]
         return [out.with_name(out.stem + name + out.suffix) for name in names]
 
     def write(self, selection: Selection, paths: list[Path]) -> None:
@@ -47,18 +49,32 @@ class VtkHdf:
             "scene": selection.recording.scene,
             "materials": selection.material_names,
             "bodies": [body["name"] for body in selection.recording.bodies],
+            "cloths": [cloth["name"] for cloth in selection.recording.cloths],
         }
-        kinds = [[b for b in selection.bodies if b.fixed is fixed] for fixed in (True, False)]
-        files: list[_Grains | _Bodies] = [_Grains(paths[0], about, selection)]
+        files: list[_Grains | _Bodies | _Cloths] = [_Grains(paths[0], about, selection)]
         try:
-            for path, bodies in zip(paths[1:], filter(None, kinds), strict=True):
-                files.append(_Bodies(path, about, bodies))
+            for path, (_, make) in zip(paths[1:], _triangle_files(selection), strict=True):
+                files.append(make(path, about))
             for frame in selection:
                 for file in files:
                     file.add(frame)
         finally:
             for file in files:
                 file.data.close()
+
+
+def _triangle_files(selection: Selection) -> list[tuple[str, Callable[..., _Bodies | _Cloths]]]:
+    """Return the ends of the names of the files beside the grains', and who writes them."""
+    fixed = [body for body in selection.bodies if body.fixed]
+    moving = [body for body in selection.bodies if not body.fixed]
+    files: list[tuple[str, Callable[..., _Bodies | _Cloths]]] = []
+    if fixed:
+        files.append(("_fixed_bodies", partial(_Bodies, bodies=fixed)))
+    if moving:
+        files.append(("_moving_bodies", partial(_Bodies, bodies=moving)))
+    if selection.cloths:
+        files.append(("_cloths", partial(_Cloths, cloths=selection.cloths)))
+    return files
 
 
 class _Grains:
@@ -100,7 +116,13 @@ class _Bodies:
             points = np.concatenate([np.zeros((0, 3)), *placed]).astype(np.float32)
             self.data.put("Points", points)
             if there != self.shown:
-                self._new_part(there, len(points))
+                faces = [body.surface.faces for body in there]
+                counts = [len(body.surface.vertices) for body in there]
+                numbers = {
+                    "body": [body.number for body in there],
+                    "material": [body.material for body in there],
+                }
+                self.data.set_triangles(counts, faces, numbers)
         self.shown = there
         for name in OF_BODY:
             values = np.array([getattr(pose, name).ravel() for pose in poses])
@@ -108,20 +130,29 @@ class _Bodies:
             self.data.put(f"FieldData/{name}", values.reshape(-1, columns))
         self.data.add_step(frame.time)
 
-    def _new_part(self, bodies: Sequence[BodyMesh], points: int) -> None:
-        """Write the triangles of these bodies, and of each triangle its body and material."""
-        sizes = [len(body.surface.faces) for body in bodies]
-        starts = np.cumsum([0, *(len(body.surface.vertices) for body in bodies)])[:-1]
-        faces = [
-            body.surface.faces.astype(np.int64) + start
-            for body, start in zip(bodies, starts, strict=True)
-        ]
-        corners = np.concatenate([np.zeros((0, 3), np.int64), *faces])
-        offsets = np.arange(0, corners.size + 1, 3)
-        self.data.part = self.data.new_part(points, corners.ravel(), offsets)
-        for name, number in (("body", "number"), ("material", "material")):
-            numbers = np.array([getattr(body, number) for body in bodies], np.int32)
-            self.data.put(f"CellData/{name}", np.repeat(numbers, sizes))
+
+class _Cloths:
+    """Writes the vertices of cloths in each frame, and their triangles when a cloth comes."""
+
+    def __init__(self, path: Path, about: Mapping[str, Any], cloths: Sequence[StageCloth]) -> None:
+        rows = sum(int(cloth.faces.max(initial=0)) + 1 for cloth in cloths)
+        self.data = _PolyData(path, "Polygons", about, rows)
+        self.cloths = cloths
+        self.shown: list[StageCloth] | None = None
+
+    def add(self, frame: Frame) -> None:
+        there = [cloth for cloth in self.cloths if cloth.name in frame.cloths]
+        places = [frame.cloths[cloth.name] for cloth in there]
+        self.data.put("Points", np.concatenate([np.zeros((0, 3), np.float32), *places]))
+        if there != self.shown:
+            numbers = {
+                "cloth": [cloth.id for cloth in there],
+                "material": [cloth.material for cloth in there],
+            }
+            counts, faces = [len(place) for place in places], [cloth.faces for cloth in there]
+            self.data.set_triangles(counts, faces, numbers)
+        self.shown = there
+        self.data.add_step(frame.time)
 
 
 class _Part(NamedTuple):
@@ -155,6 +186,23 @@ class _PolyData:
     def new_part(self, points: int, connectivity: Array, offsets: Array) -> _Part | None:
         """Write cells on so many points; set `part` to the result to use them."""
         return self._write_part(points, connectivity, offsets) if points else None
+
+    def set_triangles(
+        self, counts: Sequence[int], faces: Sequence[Array], numbers: Mapping[str, Sequence[int]]
+    ) -> None:
+        """Take the triangles of several things from the coming step on.
+
+        counts: vertices of each; faces: of each, counting from its first vertex; numbers: what
+        cell data say of all triangles of each.
+        """
+        starts = np.cumsum([0, *counts])
+        moved = [own.astype(np.int64) + start for own, start in zip(faces, starts, strict=False)]
+        corners = np.concatenate([np.zeros((0, 3), np.int64), *moved])
+        offsets = np.arange(0, corners.size + 1, 3)
+        self.part = self.new_part(int(starts[-1]), corners.ravel(), offsets)
+        for name, values in numbers.items():
+            each = np.repeat(np.array(values, np.int32), [len(own) for own in faces])
+            self.put(f"CellData/{name}", each)
 
     def put(self, path: str, values: Array) -> None:
         """Take new Points, or values of an array of PointData, CellData or FieldData."""
