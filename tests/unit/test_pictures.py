@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from berm.core.cloth import Cloth
 from berm.core.errors import BermError, InputError
 from berm.io import pictures
-from berm.io.spheres import draw_spheres
+from berm.io.canvas import Canvas
 
 pytest.importorskip("matplotlib")
 
@@ -80,13 +81,52 @@ def test_flanks_have_the_slope(tmp_path: Path) -> None:
 def test_spheres_are_round_and_the_nearest_wins() -> None:
     points = np.array([[0.0, 0.0, 0.0], [0.3, 0.0, 2.0]])
     colours = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-    drawn = draw_spheres(points, np.array([0.5, 0.2]), colours, (-1, 1, -1, 1), (200, 200))
+    canvas = Canvas((-1, 1, -1, 1), (200, 200))
+    canvas.add_spheres(points, np.array([0.5, 0.2]), colours)
+    drawn = canvas.picture()
     cover = drawn[..., 3].sum() / 100**2
     assert abs(cover - np.pi * 0.25) < 0.01
     middle = drawn[100, 130]
     assert middle[1] > middle[0]  # green before red
     assert drawn[100, 60, 0] > drawn[100, 60, 1]
     assert drawn[70, 80, 0] > drawn[130, 110, 0]  # lit from the upper left
+
+
+def test_a_sheet_is_covered_once_lit_from_both_sides_and_hides_what_is_behind() -> None:
+    cloth = Cloth.grid((5, 5), (1.0, 1.0), (-0.5, -0.5, 0.0))
+    red, green = np.array([1.0, 0.0, 0.0]), np.array([[0.0, 1.0, 0.0]])
+    pictures_of = []
+    for faces in (cloth.faces, cloth.faces[:, ::-1]):
+        canvas = Canvas((-1, 1, -1, 1), (200, 200))
+        canvas.add_triangles(cloth.position, faces, red)
+        pictures_of.append(canvas.picture())
+    np.testing.assert_allclose(pictures_of[0], pictures_of[1], atol=1e-6)
+    drawn = pictures_of[0]
+    assert drawn[..., 3].sum() == pytest.approx(100**2, rel=0.02)
+    assert drawn[..., 3].max() == 1.0 and drawn[100, 100, 0] > 0.6
+    for depth, hidden in ((-0.5, True), (0.5, False)):
+        canvas = Canvas((-1, 1, -1, 1), (200, 200))
+        canvas.add_spheres(np.array([[0.0, 0.0, depth]]), np.array([0.2]), green)
+        canvas.add_triangles(cloth.position, cloth.faces, red)
+        middle = canvas.picture()[100, 100]
+        assert (middle[0] > middle[1]) == hidden
+
+
+def test_side_view_of_cloth(tmp_path: Path) -> None:
+    cloth = Cloth.grid((9, 9), (1.0, 1.0))
+    cloth.position[:, 2] = 0.2 * np.cos(3 * cloth.position[:, 0])
+    position, radius = heap(50)
+    sheets = [(cloth.position, cloth.faces)]
+    none = (np.zeros((0, 3)), np.zeros(0))
+    for grains in (none, (position, radius)):
+        drawn = image(pictures.side_view(*grains, tmp_path / "a.png", cloths=sheets))
+        red = drawn[..., 0] - drawn[..., 1:3].max(axis=2)
+        assert np.mean(red > 0.1) > 0.0003  # on edge: a line
+        drawn = image(pictures.side_view(*grains, tmp_path / "a.png", cloths=sheets, view="z"))
+        red = drawn[..., 0] - drawn[..., 1:3].max(axis=2)
+        assert np.mean(red > 0.1) > 0.2
+    level = [(0.0 * cloth.position + [0, 0, 1], cloth.faces)]  # on edge, and in one point
+    assert pictures.side_view(*none, tmp_path / "b.png", cloths=level).exists()
 
 
 def columns(steps: int = 100) -> dict[str, np.ndarray]:

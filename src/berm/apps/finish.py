@@ -7,6 +7,8 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from berm.apps import console, info, job
 from berm.apps.console import number, say, table
 from berm.core.errors import BermError, InputError
@@ -75,7 +77,9 @@ def _pictures(run: Run, angle: float | None) -> dict[str, str]:
             folder / SIDE_VIEW,
             angle=angle,
             title=title + (f", angle of repose {angle:.1f}°" if angle is not None else ""),
+            view=_broad_side(run.world),
             floor=_floor(run.world),
+            cloths=[(cloth.position, cloth.faces) for cloth in run.world.cloths],
         )
         made["side view"] = SIDE_VIEW
         with Recording(run.recorder.path) as recording:
@@ -128,6 +132,15 @@ def _floor(world: World) -> float | None:
         if isinstance(body.shape, Plane) and body.rotation[2, 2] > 0.999:
             return float(body.position[2])
     return None
+
+
+def _broad_side(world: World) -> str:
+    """Return the horizontal axis along which one sees most of the cloths; else y."""
+    seen = np.zeros(3)
+    for cloth in world.cloths:
+        a, b, c = (cloth.position[cloth.faces[:, k]] for k in range(3))
+        seen += np.abs(np.cross(b - a, c - a)).sum(axis=0)
+    return "x" if seen[0] > seen[1] else "y"
 
 
 def _write_summary(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from berm.core.errors import BermError, InputError
-from berm.io.spheres import draw_spheres
+from berm.io.canvas import Canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +23,9 @@ _ACCENT = "#c8402f"
 _SERIES = ("#3a6ea5", "#c8402f", "#5d8a4a", "#8a6bb0")
 _AXES = {"x": (1, 2, 0, 1.0), "y": (0, 2, 1, -1.0), "z": (0, 1, 2, 1.0)}
 _SOIL = ("#4a3524", "#7a5a3a", "#a98152", "#d1ad77", "#ead5a6")
+_CLOTH = (0.72, 0.36, 0.38)
+_VEIL = 0.6  # share of a grain's colour that is seen through cloth
+_LEAST = 1e-6  # m, around what has no extent
 _PIXELS = 150  # an inch
 
 
@@ -51,6 +54,7 @@ def side_view(
     colour: str = "",
     view: str = "y",
     floor: float | None = None,
+    cloths: Sequence[tuple[np.ndarray, np.ndarray]] = (),
 ) -> Path:
     """Draw grains as shaded spheres seen along a horizontal axis, and return the picture's path.
 
@@ -59,6 +63,7 @@ def side_view(
     colour: "speed" (needs velocity) or "height"; without it, height.
     view: the axis along which one looks: "x", "y" or "z" (from above).
     floor: height (m) at which to draw the ground.
+    cloths: vertices (v, 3) m and faces (f, 3) of each.
     """
     position = np.asarray(position, dtype=np.float64).reshape(-1, 3)
     radii = np.broadcast_to(np.asarray(radius, dtype=np.float64), len(position))
@@ -70,11 +75,15 @@ def side_view(
         raise InputError("picture's colour", colour, "height, or speed together with velocity")
     keep = np.isfinite(position).all(axis=1)
     position, radii = position[keep], radii[keep]
-    i, j, k, toward = _AXES[view]
-    points = np.stack([position[:, i], position[:, j], toward * position[:, k]], axis=1)
+    points = _seen_along(view, position)
+    sheets = [(_seen_along(view, np.asarray(vertices, float)), faces) for vertices, faces in cloths]
     if view == "z":
         floor = None
-    left, right, low, high = _window(points, radii, angle, floor)
+    corners = np.concatenate([np.zeros((0, 3)), *(vertices for vertices, _ in sheets)])
+    corners = corners[np.isfinite(corners).all(axis=1)]
+    everything = np.concatenate([points, corners])
+    sizes = np.concatenate([radii, np.zeros(len(corners))])
+    left, right, low, high = _window(everything, sizes, angle, floor)
     outside = int(
         np.sum((points[:, 0] < left) | (points[:, 0] > right))
         + np.sum((points[:, 1] < low) | (points[:, 1] > high))
@@ -93,8 +102,18 @@ def side_view(
     else:
         colours = _soil_colours(position[:, 2])
     pixels = (round(_PIXELS * inches), max(2, round(_PIXELS * inches * rise / span)))
-    picture = draw_spheres(points, radii, colours, (left, right, low, high), pixels)
-    ax.imshow(picture, extent=(left, right, low, high), interpolation="antialiased", zorder=2)
+    extent = (left, right, low, high)
+    canvas = Canvas(extent, pixels)
+    canvas.add_spheres(points, radii, colours)
+    picture = canvas.picture()
+    if sheets:
+        grains = picture
+        for vertices, faces in sheets:
+            canvas.add_triangles(vertices, faces, np.array(_CLOTH))
+        picture = canvas.picture()
+        seen = _VEIL * grains[..., 3:]  # what lies behind or in a cloth shows through
+        picture[..., :3] += seen * (grains[..., :3] - picture[..., :3])
+    ax.imshow(picture, extent=extent, interpolation="antialiased", zorder=2)
     if floor is not None:
         ax.axhline(floor, color=_INK, lw=1.2, zorder=1)
     if angle is not None and len(points):
@@ -102,9 +121,9 @@ def side_view(
     _scale_bar(ax, left, right, low, high)
     if title:
         ax.set_title(title, fontsize=13, color=_INK, loc="left")
-    note = f"{len(points):,} grain{'s' * (len(points) != 1)}" + (
-        f", {outside:,} outside" if outside else ""
-    )
+    note = _counted(len(points), "grain") if len(points) or not cloths else ""
+    note += f", {outside:,} outside" if outside else ""
+    note += (", " * bool(note) + _counted(len(cloths), "cloth")) if cloths else ""
     ax.text(1, -0.02, note, transform=ax.transAxes, ha="right", va="top", fontsize=9, color=_SOFT)
     return _save(fig, path)
 
@@ -154,6 +173,16 @@ def real_time_factor(columns: Mapping[str, np.ndarray], window: float = 0.25) ->
 # ---------------------------------------------------------------------- parts of the side view
 
 
+def _seen_along(view: str, position: np.ndarray) -> np.ndarray:
+    """Return right, up and toward the viewer (n, 3) of positions (n, 3)."""
+    i, j, k, toward = _AXES[view]
+    return np.stack([position[:, i], position[:, j], toward * position[:, k]], axis=1)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"
+
+
 def _window(
     points: np.ndarray, radii: np.ndarray, angle: float | None, floor: float | None
 ) -> tuple[float, float, float, float]:
@@ -166,7 +195,7 @@ def _window(
         start, stop = np.percentile(lower, 1.0), np.percentile(upper, 99.0)
         room = 0.5 * (stop - start) + 4 * float(radii.max())
         start, stop = max(lower.min(), start - room), min(upper.max(), stop + room)
-        margin = 0.04 * (stop - start) + 0.5 * float(radii.max())
+        margin = 0.04 * (stop - start) + 0.5 * float(radii.max()) + _LEAST
         out += [float(start - margin), float(stop + margin)]
     left, right, low, high = out
     if floor is not None:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from berm.core.errors import InputError
 from berm.core.shapes import Box, Capsule, Cone, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
+from berm.core.triangles import vertex_normals
 
 Array = NDArray[Any]
 
@@ -69,18 +70,6 @@ def triangles(
 def sheet(vertices: Array, faces: Array) -> Triangles:
     """Return a surface through vertices (nv, 3), smooth and seen from both sides, such as cloth."""
     return _make(vertices, faces, container=False)
-
-
-def vertex_normals(vertices: Array, faces: Array) -> Array:
-    """Return unit normals (nv, 3) float32: the mean over a vertex's faces, weighted by area."""
-    corners = vertices.astype(np.float64)[faces.astype(np.int64)]
-    area = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    total = np.zeros((len(vertices), 3))
-    for k in range(3):
-        np.add.at(total, faces[:, k].astype(np.int64), area)
-    length = np.linalg.norm(total, axis=1, keepdims=True)
-    out: Array = (total / np.where(length > 0, length, 1.0)).astype(np.float32)
-    return out
 
 
 def _make(
