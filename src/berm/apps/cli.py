@@ -262,7 +262,7 @@ def render(
     title: Annotated[str | None, typer.Option(help="Title (the scene's name).")] = None,
     caption: Annotated[bool, typer.Option(help="Write time, scale and legend.")] = True,
     hide: Annotated[
-        list[str] | None, typer.Option(metavar="BODY", help="Body that is not drawn.")
+        list[str] | None, typer.Option(metavar="NAME", help="Body or cloth that is not drawn.")
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
