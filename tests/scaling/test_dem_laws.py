@@ -13,7 +13,8 @@ import pytest
 
 from berm.core.materials import Material
 from berm.core.motion import Linear
-from berm.core.shapes import Box, Plane
+from berm.core.shapes import Box, Cylinder, Plane
+from berm.laws.tangential_history import History
 from berm.scenes.base import run_scene
 from berm.solvers.dem import DEM
 from berm.world.emitters import Sink
@@ -54,8 +55,26 @@ def sides(world, wide, deep, wall, front):
 # ---- flow through a slot -------------------------------------------------------------------
 
 
+def discharge(world, place, radius, grain, wall, opening, settle, flow):
+    """Let grains settle on a lid over `opening` (x and y, m), take it away, weigh what falls.
+
+    Returns times since then (s) and mass (kg). The bottom around the opening is the caller's.
+    """
+    thick = 10 * radius
+    world.add_body(
+        Box((1.2 * opening[0], 1.2 * opening[1], thick)), name="lid", material=wall,
+        position=(0, 0, -thick / 2), motion=Linear((0, 0, -5.0), start=settle),
+    )  # fmt: skip
+    world.add_sink(Sink((-np.inf, -np.inf, -np.inf), (np.inf, np.inf, -15 * radius)))
+    world.add_grains(place, radius, material=grain)
+    world.run(settle)
+    meter = FlowMeter((0, 0, -radius))
+    world.run(flow, recorders=[meter])
+    return np.array(meter.times) - settle, np.array(meter.mass)
+
+
 def hopper(place, radius, grain, wall, wide, deep, slot, settle, flow, **options):
-    """Let grains settle on a flat bottom, open its slot (m), return times (s) and mass out (kg).
+    """Discharge through a slot (m) in a flat bottom.
 
     Front and back are smooth walls in place of the periodic boundaries of the sources.
     """
@@ -67,16 +86,7 @@ def hopper(place, radius, grain, wall, wide, deep, slot, settle, flow, **options
             Box((half, 2 * deep, thick)), name=name, material=wall,
             position=(sign * (slot + half) / 2, 0, -thick / 2),
         )  # fmt: skip
-    world.add_body(
-        Box((1.2 * slot, 2 * deep, thick)), name="lid", material=wall,
-        position=(0, 0, -thick / 2), motion=Linear((0, 0, -5.0), start=settle),
-    )  # fmt: skip
-    world.add_sink(Sink((-np.inf, -np.inf, -np.inf), (np.inf, np.inf, -15 * radius)))
-    world.add_grains(place, radius, material=grain)
-    world.run(settle)
-    meter = FlowMeter((0, 0, -radius))
-    world.run(flow, recorders=[meter])
-    return np.array(meter.times) - settle, np.array(meter.mass)
+    return discharge(world, place, radius, grain, wall, (slot, 2 * deep), settle, flow)
 
 
 def slope(t, mass, low, high):
@@ -86,7 +96,7 @@ def slope(t, mass, low, high):
 
 
 def test_b2_flat_hopper_anand_2008():
-    """82.1 g/s +- 12 % (Anand et al. 2008; Lethe 82.8 and 87.4), slot 25.09 mm: 75.6 g/s.
+    """82.1 g/s +- 12 % (Anand et al. 2008; Lethe 82.8 and 87.4), slot 25.09 mm: 76.4 g/s.
 
     As Lethe's example: E 1 MPa, rolling friction 0.1786, rate from 0.25 to 0.75 s after opening.
     """
@@ -114,7 +124,7 @@ def slot_flow(openings):
 
 
 def test_b3_beverloo_exponent_of_a_slot():
-    """Rate ~ (D - 1.4 d)^1.5 +- 0.3 for D / d = 5 to 8: 1.69."""
+    """Rate ~ (D - 1.4 d)^1.5 +- 0.3 for D / d = 5 to 8: 1.60."""
     sizes = (5.0, 6.3, 8.0)
     rates = [slope(*slot_flow(size)[:2], 0.2, 0.8) for size in sizes]
     exponent = np.polyfit(np.log(np.array(sizes) - 1.4), np.log(rates), 1)[0]
@@ -122,8 +132,80 @@ def test_b3_beverloo_exponent_of_a_slot():
     assert exponent == pytest.approx(1.5, abs=0.3)
 
 
+HOLE_D = 0.02  # m, grains of the silo with a hole
+SILO = 26 * HOLE_D  # its diameter: more than twice the largest hole
+
+
+def silo(hole):
+    """A round silo, and a flat bottom with a hole of this diameter (m)."""
+    wall = stuff("wall")
+    world = World(dt=2e-3, solver=DEM(start_overlap=0.2), seed=1)
+    thick, rim = 5 * HOLE_D, 2 * HOLE_D
+    world.add_body(
+        Cylinder(SILO / 2, 8 * SILO, inside=True, open_ends=True, wall=rim), name="mantle",
+        material=wall, position=(0, 0, 4 * SILO - thick),
+    )  # fmt: skip
+    world.add_body(
+        Cylinder(hole / 2, thick, inside=True, open_ends=True, wall=(SILO + rim - hole) / 2),
+        name="bottom", material=wall, position=(0, 0, -thick / 2),
+    )  # fmt: skip
+    return world, wall
+
+
+@functools.cache
+def silo_bed():
+    """Settled grains (positions, m), 23 diameters deep, and their bulk density (kg/m^3)."""
+    count, r = 14_000, HOLE_D / 2
+    high = 1.4 * count * math.pi / 6 * HOLE_D**3 / (THIN * math.pi / 4 * SILO**2)
+    half = SILO / 2
+    place, _ = random_drop((-half, -half, 0), (half, half, high), r, int(count * 4 / math.pi * 1.3))
+    place = place[np.hypot(place[:, 0], place[:, 1]) < half - r][:count]
+    assert len(place) == count
+    world, wall = silo(0.4 * HOLE_D)  # a hole that no grain enters
+    world.add_grains(place, r, material=stuff())
+    world.run(1.2)
+    x = world.grains.position.copy()
+    assert len(x) == count and x[:, 2].min() > 0
+    box = np.array([6.0 * HOLE_D, 6.0 * HOLE_D])
+    fraction = packing_fraction(world, ((*-box, 3 * HOLE_D), (*box, 15 * HOLE_D)))
+    return x, fraction * wall.density
+
+
+@functools.cache
+def hole_flow(openings):
+    """Rate (kg/s) through a hole of `openings` diameters."""
+    world, wall = silo(openings * HOLE_D)
+    place, _ = silo_bed()
+    hole = (openings * HOLE_D, openings * HOLE_D)
+    t, mass = discharge(world, place, HOLE_D / 2, stuff(), wall, hole, 0.1, 0.8)
+    return slope(t, mass, 0.2, 0.8)
+
+
+def test_b3_beverloo_exponent_of_a_hole():
+    """Rate ~ (D - 1.4 d)^2.5 +- 0.3 for D / d = 6 to 12: 2.52; C about 0.58, k about 1.4.
+
+    C and k of W = C rho sqrt(g) (D - k d)^2.5, rho at rest, from the line of W^0.4 over D: 0.52 and
+    1.52. They hang together, and with k held at 1.4, C is 0.50. Limits: Nedderman (1992) has C
+    0.55-0.65, less the more friction there is (0.5 here), and k 1.4 for spheres; four holes do not
+    give them more exactly than 0.5-0.7 and 1-2.
+    """
+    sizes = np.array([6.0, 7.5, 9.5, 12.0])
+    rates = np.array([hole_flow(size) for size in sizes])
+    _, bulk = silo_bed()
+    exponent = np.polyfit(np.log(sizes - 1.4), np.log(rates), 1)[0]
+    scale = bulk * math.sqrt(G) * HOLE_D**2.5
+    rise, at_zero = np.polyfit(sizes, (rates / scale) ** 0.4, 1)
+    c, k = rise**2.5, -at_zero / rise
+    held = (rates / scale / (sizes - 1.4) ** 2.5).mean()
+    print(f"B3 hole: rates {rates} kg/s, bulk {bulk:.0f} kg/m3, exponent {exponent:.3f}, "
+          f"C {c:.3f}, k {k:.2f}; C {held:.3f} with k 1.4")  # fmt: skip
+    assert exponent == pytest.approx(2.5, abs=0.3)
+    assert 0.5 < c < 0.7
+    assert 1.0 < k < 2.0
+
+
 def test_b4_rate_does_not_depend_on_the_head():
-    """Second half over first half of the discharge: 1 +- 0.2 (0.96), while the head falls."""
+    """Second half over first half of the discharge: 1 +- 0.2 (1.00), while the head falls."""
     t, mass, whole = slot_flow(6.3)
     first, second = slope(t, mass, 0.2, 0.5), slope(t, mass, 0.5, 0.8)
     left = 1 - mass[-1] / whole
@@ -135,30 +217,44 @@ def test_b4_rate_does_not_depend_on_the_head():
 # ---- packing -------------------------------------------------------------------------------
 
 
-@functools.cache
-def packed(friction):
-    """Packing fraction and coordination number of equal spheres that fell into a box."""
+STIFF = 2e5  # m g / d, linear springs of Silbert et al., PRE 65, 031304 (2002); k_t = 2/7 k_n
+
+
+def packing(friction, stiffness):
+    """A world of equal spheres that fell into a box, stiffness in m g / d, and its width (m)."""
     d, count = 0.02, 2600
     wide = 13 * d
     high = count * math.pi / 6 * d**3 / (THIN * wide**2)
     place, _ = random_drop((-wide / 2, -wide / 2, 0), (wide / 2, wide / 2, high), d / 2, count)
-    grain = stuff(friction=friction, young_modulus=1e8, restitution=0.2)
-    world = World(dt=1e-2, solver=DEM(), seed=1)
+    grain = stuff(friction=friction, restitution=0.2)
+    weight = grain.density * math.pi / 6 * d**3 * G
+    grain = grain.replace(stiffness=stiffness * weight / d)
+    law = History(stiffness=2 / 7)
+    world = World(dt=1e-2, solver=DEM(normal="linear", tangential=law), seed=1)
     world.add_body(Plane(), material=grain)
     sides(world, wide, wide, grain, grain)
     world.add_grains(place, d / 2, material=grain)
     world.run(1.3)
-    x = world.grains.position
+    return world, wide
+
+
+@functools.cache
+def packed(friction, stiffness=STIFF):
+    """Packing fraction and coordination number in the middle, 3 diameters from walls and top."""
+    world, wide = packing(friction, stiffness)
+    x, d = world.grains.position, 2 * float(world.grains.radius[0])
     top = float(np.quantile(x[:, 2], 0.98))
     low = np.array([-wide / 2 + 3 * d, -wide / 2 + 3 * d, 2.5 * d])
     high = np.array([wide / 2 - 3 * d, wide / 2 - 3 * d, top - 3 * d])
-    i, j, _ = world.solver.touching(world)
+    i, j, deep = world.solver.touching(world)
     contacts = np.bincount(np.concatenate([i, j]), minlength=world.grains.n)
     inner = ((x > low) & (x < high)).all(axis=1)
     held = inner & (contacts >= (4 if friction == 0 else 2))  # the others rattle
     fraction = packing_fraction(world, (low, high))
-    print(f"B9: mu {friction}: fraction {fraction:.4f}, z {contacts[held].mean():.2f}, "
-          f"{inner.sum()} grains, energy {world.report.kinetic_energy:.1e} J")  # fmt: skip
+    print(f"B9: mu {friction}, k {stiffness:.0e}: fraction {fraction:.4f}, "
+          f"z {contacts[held].mean():.2f}, {inner.sum()} grains, {(inner & ~held).sum()} rattle, "
+          f"overlap {deep.mean() / d:.1e} d, energy {world.report.kinetic_energy:.1e} J",
+          flush=True)  # fmt: skip
     return fraction, float(contacts[held].mean())
 
 
@@ -166,30 +262,35 @@ def packed(friction):
     ("friction", "low", "high"), [(0.0, 0.62, 0.65), (0.3, 0.58, 0.61), (10.0, 0.55, 0.58)]
 )
 def test_b9_packing_fraction(friction, low, high):
-    """Random packings of equal spheres: 0.640, 0.602 at 0.3, 0.574 at large mu."""
+    """Random packings of equal spheres: 0.640, 0.597 at 0.3, 0.580 at large mu, just within."""
     assert low <= packed(friction)[0] <= high
 
 
-@pytest.mark.parametrize(
-    ("friction", "contacts"),
-    [
-        (0.0, 6.0),
-        pytest.param(
-            0.3, 4.5, marks=pytest.mark.xfail(strict=True, reason="5.20: falling packs densely")
-        ),
-    ],
-)
+@pytest.mark.parametrize(("friction", "contacts"), [(0.0, 6.0), (0.3, 4.5)])
 def test_b9_coordination_number(friction, contacts):
-    """About 6 without friction (6.32), about 4.5 at 0.3 (5.20, a miss); both +- 0.5.
+    """About 6 without friction (5.91), about 4.5 at 0.3 (4.79); both +- 0.5.
 
-    Grains that nothing holds are left out. Grains that fell 0.5 m end at the dense end of what
-    friction allows (0.60).
+    The numbers of the case are those of hard grains: Agnolin and Roux (2007) have 4.5 at 0.3 for
+    glass under 10 kPa, overlaps of some 1e-5 d. So grains are as stiff as Silbert's, which overlap
+    by 4e-5 d. With Young's modulus 1e8 Pa, overlaps 1e-3 d, it was 5.1 to 5.2, a miss. Grains that
+    nothing holds are left out; under gravity with friction there are none, while about a tenth of
+    Agnolin and Roux' rattle. These fell 0.5 m where theirs were compressed evenly; with restitution
+    0.88 in place of 0.2 they pack more densely, 4.93 at a fraction of 0.605.
     """
     assert packed(friction)[1] == pytest.approx(contacts, abs=0.5)
 
 
+def test_b9_soft_grains_have_more_contacts():
+    """z falls with stiffness: 5.36, 5.02, 4.79 at overlaps of 3.2e-3, 3.7e-4, 4.2e-5 d.
+
+    That is about 4.75 + 11 sqrt(overlap / d), the square root of Silbert et al. (2002).
+    """
+    soft, medium, stiff = (packed(0.3, k)[1] for k in (2e3, 2e4, STIFF))
+    assert soft > medium > stiff
+
+
 def test_b9_friction_needs_fewer_contacts():
-    """6.32, 5.20 and 4.50 contacts a grain without friction, at 0.3 and at 10."""
+    """5.91, 4.79 and 4.36 contacts a grain without friction, at 0.3 and at 10."""
     smooth, common, rough = (packed(friction)[1] for friction in (0.0, 0.3, 10.0))
     assert smooth > common > rough > 4.0
 
