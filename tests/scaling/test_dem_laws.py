@@ -285,7 +285,7 @@ def test_b9_soft_grains_have_more_contacts():
 
     That is about 4.75 + 11 sqrt(overlap / d), the square root of Silbert et al. (2002).
     """
-    soft, medium, stiff = (packed(0.3, k)[1] for k in (2e3, 2e4, STIFF))
+    soft, medium, stiff = packed(0.3, 2e3)[1], packed(0.3, 2e4)[1], packed(0.3)[1]
     assert soft > medium > stiff
 
 
