@@ -216,7 +216,7 @@ def test_ctrl_c_leaves_a_file_that_plays(recording: Path, tmp_path: Path) -> Non
         (["out.mp4", "--speed", "1e-6"], "frames of the video: got 30000000"),
         (["out.png", "--look", "pink"], "look: got 'pink'; allowed: dark, light"),
         (["out.png", "--camera", "follow:x"], "unknown body: got 'x'; allowed: floor, blade"),
-        (["out.png", "--hide", "x"], "unknown body: got 'x'"),
+        (["out.png", "--hide", "x"], "unknown body or cloth: got 'x'"),
         (["out.png", "--range", "a"], "--range: got 'a'; allowed: LOW,HIGH"),
         (["out.png", "--range", "2,1"], "range of the colours: got (2.0, 1.0)"),
     ],
