@@ -50,9 +50,12 @@ SHOTS = {
     "sandglass": Shot({}, 0.4, camera="view:-90,8", hide=("gate",)),
     "splash": Shot({}, 0.43, camera="view:-115,18"),
     "rings": Shot({}, camera="view:-60,35"),
-    "avalanche": Shot({}, 0.75, camera="view:-60,25"),
+    "avalanche": Shot({}, 0.75, camera="view:-60,25", hide=("sides",)),
     "debris": Shot({}, 0.9, camera="view:-62,35"),
     "silo": Shot({}, camera="view:-90,10"),
+    "cloth-sphere": Shot({}, camera="view:-70,14", clip=True),
+    "cloth-grains": Shot({}, camera="view:-68,24", look="light", clip=True),
+    "cloth-hang": Shot({}, 0.44, camera="view:-35,12"),
 }
 
 
@@ -139,8 +142,11 @@ def _show(name: str, folder: Path) -> Exhibit:
 
 
 def _caption(run: SceneRun, shot: Shot, last: float) -> str:
-    count = run.world.grains.n
-    text = f"{count:,} grain{'s' * (count != 1)} at {shot.time * last:.2f} s of {last:.2f} s"
+    count, cloths = run.world.grains.n, run.world.cloths
+    things = [f"{count:,} grain{'s' * (count != 1)}"] if count or not cloths else []
+    things += [f"a cloth of {len(cloth.position):,} vertices" for cloth in cloths]
+    text = " and ".join(things)
+    text = f"{text[0].upper()}{text[1:]} at {shot.time * last:.2f} s of {last:.2f} s"
     if shot.colour != "material":
         text += f", coloured by {shot.colour}"
     if shot.parameters:
