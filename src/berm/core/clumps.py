@@ -24,16 +24,16 @@ def shared(spheres: Any) -> Any:
 class Clumps:
     """Compound grains and covered bodies, [Bell05] 3.1 and 3.3; `n` of them, all float64.
 
-    place (n, 4) centre of mass (m) and inverse mass (1/kg); pace (n, 4) velocity (m/s) and way of a
-    sphere since the last search (m), at most; turn (n, 4) quaternion (w, x, y, z); momentum (n, 4)
-    angular momentum in the body's frame (kg m^2/s) and longest arm of a sphere (m); inertia (n, 4)
-    principal moments (kg m^2) and way that the list of pairs allows (m); tag int64, stable; kind:
-    number in `templates`.
+    place (n, 4) centre of mass (m) and inverse mass (1/kg); pace (n, 4) velocity (m/s), any; turn
+    (n, 4) quaternion (w, x, y, z); momentum (n, 4) angular momentum in the body's frame (kg m^2/s)
+    and longest arm of a sphere (m); inertia (n, 4) principal moments (kg m^2), any; ref (n, 8)
+    centre (m) at the last search, square of the way that its list allows (m^2), quaternion at the
+    last search; tag int64, stable; kind: number in `templates`.
     The spheres of clump b are the grains with tags members[first[b]:first[b + 1]], at offset (3) in
     its frame; rows holds their present rows.
     """
 
-    FIELDS = ("place", "pace", "turn", "momentum", "inertia", "tag", "kind")
+    FIELDS = ("place", "pace", "turn", "momentum", "inertia", "ref", "tag", "kind")
 
     def __init__(self) -> None:
         self.n = 0
@@ -45,6 +45,7 @@ class Clumps:
         self.turn: Array = np.zeros((0, 4))
         self.momentum: Array = np.zeros((0, 4))
         self.inertia: Array = np.zeros((0, 4))
+        self.ref: Array = np.zeros((0, 8))
         self.tag: Array = np.zeros(0, np.int64)
         self.kind: Array = np.zeros(0, np.int32)
         self.first: Array = np.zeros(1, np.int64)
@@ -94,6 +95,7 @@ class Clumps:
             "turn": turn,
             "momentum": np.column_stack([momentum, np.full(k, arm)]),
             "inertia": inertia,
+            "ref": np.zeros((k, 8)),
             "tag": np.arange(self.next_tag, self.next_tag + k),
             "kind": np.full(k, kind, np.int32),
         }

@@ -2,21 +2,27 @@
 
 Spheres: x (n, 4) position and radius; v (n, 4) velocity and inverse mass; spin (n, 4) angular
 velocity and inverse moment of inertia; f (n, 8) force and torque. owner[i] < 0 for single spheres.
-Bodies: place (m, 4) centre and inverse mass; pace (m, 4) velocity and the way that a sphere may
-have gone since the list of pairs was made; turn (m, 4) quaternion; momentum (m, 4) angular momentum
-in the body's frame and the longest arm of a sphere; inertia (m, 4) principal moments and the way
-that the list allows. The spheres of body b are rows[first[b]:first[b + 1]], at offset (3) in it.
+Bodies: place (m, 4) centre and inverse mass; pace (m, 4) velocity; turn (m, 4) quaternion; momentum
+(m, 4) angular momentum in the body's frame and the longest arm of a sphere; inertia (m, 4)
+principal moments; ref (m, 8) centre and quaternion when the list of pairs was made, and between
+them the square of the way that a sphere may go until it is made anew. The spheres of body b are
+rows[first[b]:first[b + 1]], at offset (3) in it.
 """
 
 from __future__ import annotations
 
-import math
+import numpy as np
 
 from berm.kernels.fused import inline, inner
 from berm.kernels.jit import pjit, prange
 from berm.kernels.rotation import free_turn, rotate, rotate_back
 
-CHUNK = 128  # bodies that one thread moves at a time
+CHUNK = 32  # bodies that are moved at a time
+# Numbers of a block of bodies, number c of body m in b[c * CHUNK + m]: a plain loop over the bodies
+# is then vector code.
+FORCE, TORQUE, PLACE, LIGHT, PACE, TURN, MOMENTUM = (CHUNK * c for c in (0, 3, 6, 9, 10, 13, 17))
+ARM, INERTIA, REF, ALLOWED, REF_TURN, SPIN, FAR = (CHUNK * c for c in (20, 21, 24, 27, 28, 32, 35))
+NUMBERS = 36 * CHUNK
 
 
 @inline
@@ -37,7 +43,7 @@ def kick_and_drift(i, h, kick, gx, gy, gz, x, v, spin, f):
 
 @inner
 def move_slab(s, slab, owner, h, kick, gx, gy, gz, x, v, spin, f, ref, stale):
-    """Move a slab's single spheres, clear all its forces, note whether one has gone too far."""
+    """Move a slab's single spheres, clear their forces, note whether one has gone too far."""
     far = False
     for i in range(slab[s], slab[s + 1]):
         if owner[i] < 0:
@@ -45,8 +51,8 @@ def move_slab(s, slab, owner, h, kick, gx, gy, gz, x, v, spin, f, ref, stale):
             dx, dy, dz = x[i, 0] - ref[i, 0], x[i, 1] - ref[i, 1], x[i, 2] - ref[i, 2]
             if not dx * dx + dy * dy + dz * dz <= ref[i, 3]:
                 far = True
-        for c in range(6):
-            f[i, c] = 0.0
+            for c in range(6):
+                f[i, c] = 0.0
     stale[s] = far
 
 
@@ -65,8 +71,6 @@ def total_force(b, first, rows, place, x, f):
     for k in range(first[b], first[b + 1]):
         i = rows[k]
         ux, uy, uz = f[i, 0], f[i, 1], f[i, 2]
-        if ux == 0.0 and uy == 0.0 and uz == 0.0:
-            continue
         ax, ay, az = x[i, 0] - place[b, 0], x[i, 1] - place[b, 1], x[i, 2] - place[b, 2]
         fx, fy, fz = fx + ux, fy + uy, fz + uz
         tx += f[i, 3] + ay * uz - az * uy
@@ -90,27 +94,9 @@ def kick_body(b, kick, gx, gy, gz, first, rows, place, pace, turn, momentum, x, 
 
 
 @inline
-def drift_body(b, h, place, pace, turn, momentum, inertia):
-    """Centre and orientation of body b by h (s), without torque."""
-    for c in range(3):
-        place[b, c] += h * pace[b, c]
-    (turn[b, 0], turn[b, 1], turn[b, 2], turn[b, 3],
-     momentum[b, 0], momentum[b, 1], momentum[b, 2]) = free_turn(
-        turn[b, 0], turn[b, 1], turn[b, 2], turn[b, 3],
-        momentum[b, 0], momentum[b, 1], momentum[b, 2],
-        inertia[b, 0], inertia[b, 1], inertia[b, 2], h,
-    )  # fmt: skip
-
-
-@inline
-def carry_spheres(b, first, rows, offset, place, pace, turn, momentum, inertia, x, v, spin):
-    """Set the spheres of body b to its pose and velocities, [Bell05] 3.1."""
+def carry_spheres(b, first, rows, offset, place, pace, turn, wx, wy, wz, x, v, spin):
+    """Set the spheres of body b to its pose, velocity and spin w, [Bell05] 3.1."""
     qw, qx, qy, qz = turn[b, 0], turn[b, 1], turn[b, 2], turn[b, 3]
-    wx, wy, wz = rotate(
-        qw, qx, qy, qz,
-        momentum[b, 0] / inertia[b, 0], momentum[b, 1] / inertia[b, 1],
-        momentum[b, 2] / inertia[b, 2],
-    )  # fmt: skip
     for k in range(first[b], first[b + 1]):
         i = rows[k]
         ax, ay, az = rotate(qw, qx, qy, qz, offset[k, 0], offset[k, 1], offset[k, 2])
@@ -129,19 +115,87 @@ def kick_chunk(c, kick, gx, gy, gz, first, rows, place, pace, turn, momentum, x,
 
 
 @inner
-def drift_chunk(
-    c, h, first, rows, offset, place, pace, turn, momentum, inertia, x, v, spin, stale
+def _move_block(h, kick, gx, gy, gz, b):
+    """Kick a block of bodies and let them drift, free of torque: plain arithmetic, vector code."""
+    for m in range(CHUNK):
+        w = kick * b[LIGHT + m]
+        ux = b[PACE + m] + w * b[FORCE + m] + kick * gx
+        uy = b[PACE + CHUNK + m] + w * b[FORCE + CHUNK + m] + kick * gy
+        uz = b[PACE + 2 * CHUNK + m] + w * b[FORCE + 2 * CHUNK + m] + kick * gz
+        b[PACE + m], b[PACE + CHUNK + m], b[PACE + 2 * CHUNK + m] = ux, uy, uz
+        px, py = b[PLACE + m] + h * ux, b[PLACE + CHUNK + m] + h * uy
+        pz = b[PLACE + 2 * CHUNK + m] + h * uz
+        b[PLACE + m], b[PLACE + CHUNK + m], b[PLACE + 2 * CHUNK + m] = px, py, pz
+        qw, qx = b[TURN + m], b[TURN + CHUNK + m]
+        qy, qz = b[TURN + 2 * CHUNK + m], b[TURN + 3 * CHUNK + m]
+        tx, ty, tz = rotate_back(
+            qw, qx, qy, qz, b[TORQUE + m], b[TORQUE + CHUNK + m], b[TORQUE + 2 * CHUNK + m]
+        )
+        ix, iy, iz = b[INERTIA + m], b[INERTIA + CHUNK + m], b[INERTIA + 2 * CHUNK + m]
+        qw, qx, qy, qz, lx, ly, lz = free_turn(
+            qw, qx, qy, qz, b[MOMENTUM + m] + kick * tx, b[MOMENTUM + CHUNK + m] + kick * ty,
+            b[MOMENTUM + 2 * CHUNK + m] + kick * tz, ix, iy, iz, h,
+        )  # fmt: skip
+        b[TURN + m], b[TURN + CHUNK + m] = qw, qx
+        b[TURN + 2 * CHUNK + m], b[TURN + 3 * CHUNK + m] = qy, qz
+        b[MOMENTUM + m], b[MOMENTUM + CHUNK + m], b[MOMENTUM + 2 * CHUNK + m] = lx, ly, lz
+        wx, wy, wz = rotate(qw, qx, qy, qz, lx / ix, ly / iy, lz / iz)
+        b[SPIN + m], b[SPIN + CHUNK + m], b[SPIN + 2 * CHUNK + m] = wx, wy, wz
+        # a sphere has gone |dc| + 2 arm sin(angle / 2) at most, and (a + b)^2 <= 2 (a^2 + b^2)
+        px, py, pz = px - b[REF + m], py - b[REF + CHUNK + m], pz - b[REF + 2 * CHUNK + m]
+        along = (
+            qw * b[REF_TURN + m] + qx * b[REF_TURN + CHUNK + m]
+            + qy * b[REF_TURN + 2 * CHUNK + m] + qz * b[REF_TURN + 3 * CHUNK + m]
+        )  # fmt: skip
+        chord = 2.0 * b[ARM + m]
+        way2 = px * px + py * py + pz * pz + chord * chord * (1.0 - along * along)
+        b[FAR + m] = 2.0 * way2 - b[ALLOWED + m]
+
+
+@inner
+def move_chunk(
+    c, h, kick, gx, gy, gz, first, rows, offset, place, pace, turn, momentum, inertia, ref, x, v,
+    spin, f, stale,
 ):  # fmt: skip
-    """Drift one chunk of bodies with their spheres; note whether a sphere may have gone too far."""
+    """Move one chunk of bodies with their spheres, and clear the forces on these.
+
+    Notes whether a sphere may have gone too far for the list of pairs.
+    """
+    b = np.ones(NUMBERS)
+    start, end = c * CHUNK, min((c + 1) * CHUNK, first.shape[0] - 1)
+    for k in range(start, end):
+        m = k - start
+        fx, fy, fz, tx, ty, tz = total_force(k, first, rows, place, x, f)
+        b[FORCE + m], b[FORCE + CHUNK + m], b[FORCE + 2 * CHUNK + m] = fx, fy, fz
+        b[TORQUE + m], b[TORQUE + CHUNK + m], b[TORQUE + 2 * CHUNK + m] = tx, ty, tz
+        b[LIGHT + m], b[ARM + m], b[ALLOWED + m] = place[k, 3], momentum[k, 3], ref[k, 3]
+        for a in range(3):
+            b[PLACE + a * CHUNK + m] = place[k, a]
+            b[PACE + a * CHUNK + m] = pace[k, a]
+            b[MOMENTUM + a * CHUNK + m] = momentum[k, a]
+            b[INERTIA + a * CHUNK + m] = inertia[k, a]
+            b[REF + a * CHUNK + m] = ref[k, a]
+        for a in range(4):
+            b[TURN + a * CHUNK + m] = turn[k, a]
+            b[REF_TURN + a * CHUNK + m] = ref[k, 4 + a]
+    _move_block(h, kick, gx, gy, gz, b)
     far = False
-    for b in range(c * CHUNK, min((c + 1) * CHUNK, first.shape[0] - 1)):
-        drift_body(b, h, place, pace, turn, momentum, inertia)
-        carry_spheres(b, first, rows, offset, place, pace, turn, momentum, inertia, x, v, spin)
-        i = rows[first[b]]
-        speed2 = pace[b, 0] ** 2 + pace[b, 1] ** 2 + pace[b, 2] ** 2
-        rate2 = spin[i, 0] ** 2 + spin[i, 1] ** 2 + spin[i, 2] ** 2
-        pace[b, 3] += h * (math.sqrt(speed2) + momentum[b, 3] * math.sqrt(rate2))
-        if not pace[b, 3] <= inertia[b, 3]:
+    for k in range(start, end):
+        m = k - start
+        for a in range(3):
+            place[k, a] = b[PLACE + a * CHUNK + m]
+            pace[k, a] = b[PACE + a * CHUNK + m]
+            momentum[k, a] = b[MOMENTUM + a * CHUNK + m]
+        for a in range(4):
+            turn[k, a] = b[TURN + a * CHUNK + m]
+        carry_spheres(
+            k, first, rows, offset, place, pace, turn,
+            b[SPIN + m], b[SPIN + CHUNK + m], b[SPIN + 2 * CHUNK + m], x, v, spin,
+        )  # fmt: skip
+        for i in range(first[k], first[k + 1]):
+            for a in range(6):
+                f[rows[i], a] = 0.0
+        if not b[FAR + m] <= 0.0:
             far = True
     stale[c] = far
 
@@ -149,7 +203,12 @@ def drift_chunk(
 @inner
 def _carry_chunk(c, first, rows, offset, place, pace, turn, momentum, inertia, x, v, spin):
     for b in range(c * CHUNK, min((c + 1) * CHUNK, first.shape[0] - 1)):
-        carry_spheres(b, first, rows, offset, place, pace, turn, momentum, inertia, x, v, spin)
+        wx, wy, wz = rotate(
+            turn[b, 0], turn[b, 1], turn[b, 2], turn[b, 3],
+            momentum[b, 0] / inertia[b, 0], momentum[b, 1] / inertia[b, 1],
+            momentum[b, 2] / inertia[b, 2],
+        )  # fmt: skip
+        carry_spheres(b, first, rows, offset, place, pace, turn, wx, wy, wz, x, v, spin)
 
 
 @pjit

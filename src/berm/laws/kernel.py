@@ -10,12 +10,29 @@ import math
 
 import numpy as np
 
+from berm.kernels.contact_blocks import (
+    FORCE,
+    LANES,
+    LIGHT,
+    MEMORY,
+    NUMBERS,
+    OTHER_SPIN,
+    OTHER_TORQUE,
+    OVERLAP,
+    RADII,
+    SPEED,
+    SPIN,
+    TORQUE,
+    WAY,
+    put,
+    take,
+)
 from berm.kernels.distance import feature, to_body, to_world
 from berm.kernels.fused import inline, inner
 from berm.kernels.jit import pjit, prange
 from berm.kernels.mesh_contacts import GAP, NX, NY, NZ, gather, take_best
 from berm.kernels.near_walls import MESH_SLOTS
-from berm.kernels.rigid_grains import CHUNK, drift_chunk, kick_chunk, kick_slab, move_slab
+from berm.kernels.rigid_grains import CHUNK, kick_chunk, kick_slab, move_chunk, move_slab
 from berm.laws.cohesion_none import pull  # law: cohesion
 from berm.laws.normal_linear import force as normal_force  # law: normal
 from berm.laws.rolling_none import torque as rolling_torque  # law: rolling
@@ -26,7 +43,10 @@ ROLLS = False  # law: whether the rolling law remembers
 TURNS = False  # law: whether there is a rolling law
 
 # Columns of statistics, one row a slab.
-CONTACTS, OVERLAP, DEEPEST, WALLS = range(4)
+CONTACTS, SUM, DEEPEST, WALLS = range(4)
+# What a pair remembers: how far it slid, how far it rolled.
+REMEMBERED = 3 * SLIDES + 3 * ROLLS
+SHEAR, ROLL = MEMORY, MEMORY + 3 * LANES * SLIDES
 # Below this share of its square out of the plane, what a vector loses there is not worth a root.
 FLAT = 1e-12
 # Planes of one mesh whose normals differ less are the same contact of a step before.
@@ -34,9 +54,8 @@ SAME_COS = 0.9
 
 
 @inline
-def flat(hist, k, at, nx, ny, nz):
+def flat(ax, ay, az, nx, ny, nz):
     """A remembered vector, turned into the plane of contact with its length kept."""
-    ax, ay, az = hist[k, at], hist[k, at + 1], hist[k, at + 2]
     size2 = ax * ax + ay * ay + az * az
     out = ax * nx + ay * ny + az * nz
     ax, ay, az = ax - out * nx, ay - out * ny, az - out * nz
@@ -48,99 +67,125 @@ def flat(hist, k, at, nx, ny, nz):
 
 
 @inline
-def contact(p, hist, k, nx, ny, nz, xi, vx, vy, vz, wx, wy, wz, r_eff, r_min, m_eff, elapsed, keep):
-    """Force and rolling torque on the first partner, [Bell05] (3)-(6).
+def contact(
+    p, at, step, nx, ny, nz, xi, vx, vy, vz, wx, wy, wz, r_eff, r_min, m_eff, elapsed,
+    dx, dy, dz, ax, ay, az,
+):  # fmt: skip
+    """Force and rolling torque on the first partner, and what they remember, [Bell05] (3)-(6).
 
     n points from the first to the second; v and w: velocity and spin of the first relative to the
-    second at the point of contact; elapsed (s): time since hist was kept.
+    second at the point of contact; elapsed (s): time since the shear d and the roll a were kept.
+    Number c of the laws stands in p[at + c * step].
     """
     xi_dot = vx * nx + vy * ny + vz * nz
-    f_n, k_n, c_n = normal_force(p[0], p[1], p[2], p[3], xi, xi_dot, r_eff, m_eff)
+    f_n, k_n, c_n = normal_force(
+        p[at], p[at + step], p[at + 2 * step], p[at + 3 * step], xi, xi_dot, r_eff, m_eff
+    )
     tx, ty, tz = vx - xi_dot * nx, vy - xi_dot * ny, vz - xi_dot * nz
-    dx, dy, dz = 0.0, 0.0, 0.0
     if SLIDES:
-        dx, dy, dz = flat(hist, k, 0, nx, ny, nz)
+        dx, dy, dz = flat(dx, dy, dz, nx, ny, nz)
         dx, dy, dz = dx + elapsed * tx, dy + elapsed * ty, dz + elapsed * tz
     fx, fy, fz, dx, dy, dz = tangential_force(
-        p[4], p[5], p[6], p[7], dx, dy, dz, tx, ty, tz, f_n, k_n, c_n
-    )
-    if SLIDES and keep:
-        hist[k, 0], hist[k, 1], hist[k, 2] = dx, dy, dz
+        p[at + 4 * step], p[at + 5 * step], p[at + 6 * step], p[at + 7 * step],
+        dx, dy, dz, tx, ty, tz, f_n, k_n, c_n,
+    )  # fmt: skip
     mx, my, mz = 0.0, 0.0, 0.0
     if TURNS:
-        at = 3 if SLIDES else 0
         out = wx * nx + wy * ny + wz * nz
         wx, wy, wz = wx - out * nx, wy - out * ny, wz - out * nz
-        ax, ay, az = 0.0, 0.0, 0.0
         if ROLLS:
-            ax, ay, az = flat(hist, k, at, nx, ny, nz)
+            ax, ay, az = flat(ax, ay, az, nx, ny, nz)
         mx, my, mz, ax, ay, az = rolling_torque(
-            p[8], p[9], p[10], p[11], ax, ay, az, wx, wy, wz, f_n, k_n, r_eff, elapsed
-        )
-        if ROLLS and keep:
-            hist[k, at], hist[k, at + 1], hist[k, at + 2] = ax, ay, az
-    push = f_n - pull(p[12], p[13], p[14], p[15], xi, r_eff, r_min)
-    return fx - push * nx, fy - push * ny, fz - push * nz, mx, my, mz
+            p[at + 8 * step], p[at + 9 * step], p[at + 10 * step], p[at + 11 * step],
+            ax, ay, az, wx, wy, wz, f_n, k_n, r_eff, elapsed,
+        )  # fmt: skip
+    push = f_n - pull(
+        p[at + 12 * step], p[at + 13 * step], p[at + 14 * step], p[at + 15 * step],
+        xi, r_eff, r_min,
+    )  # fmt: skip
+    return (
+        fx - push * nx, fy - push * ny, fz - push * nz, mx, my, mz, dx, dy, dz, ax, ay, az,
+    )  # fmt: skip
+
+
+@inner
+def block_forces(b, p, elapsed):
+    """All pairs of a block, (1)-(6): no jumps, so that the compiler does several at a time."""
+    for k in range(LANES):
+        nx, ny, nz = b[WAY + k], b[WAY + LANES + k], b[WAY + 2 * LANES + k]
+        r, q = b[RADII + k], b[RADII + LANES + k]
+        far = math.sqrt(nx * nx + ny * ny + nz * nz)
+        one = 1.0 / far if far > 0.0 else 0.0
+        nx, ny, nz = nx * one, ny * one, nz * one
+        if far == 0.0:  # two centres in one place: any direction parts them
+            nz = 1.0
+        xi = r + q - far
+        g, h = r - 0.5 * xi, q - 0.5 * xi  # arms
+        sx, sy, sz = b[SPIN + k], b[SPIN + LANES + k], b[SPIN + 2 * LANES + k]
+        ux, uy, uz = b[OTHER_SPIN + k], b[OTHER_SPIN + LANES + k], b[OTHER_SPIN + 2 * LANES + k]
+        ax, ay, az = g * sx + h * ux, g * sy + h * uy, g * sz + h * uz
+        cx, cy, cz, mx, my, mz, dx, dy, dz, rx, ry, rz = contact(
+            p, k, LANES, nx, ny, nz, xi,
+            b[SPEED + k] + ay * nz - az * ny,
+            b[SPEED + LANES + k] + az * nx - ax * nz,
+            b[SPEED + 2 * LANES + k] + ax * ny - ay * nx,
+            sx - ux, sy - uy, sz - uz, r * q / (r + q), min(r, q), 1.0 / b[LIGHT + k], elapsed,
+            b[SHEAR + k], b[SHEAR + LANES + k], b[SHEAR + 2 * LANES + k],
+            b[ROLL + k], b[ROLL + LANES + k], b[ROLL + 2 * LANES + k],
+        )  # fmt: skip
+        b[FORCE + k], b[FORCE + LANES + k], b[FORCE + 2 * LANES + k] = cx, cy, cz
+        tx, ty, tz = ny * cz - nz * cy, nz * cx - nx * cz, nx * cy - ny * cx
+        b[TORQUE + k] = g * tx + mx
+        b[TORQUE + LANES + k] = g * ty + my
+        b[TORQUE + 2 * LANES + k] = g * tz + mz
+        b[OTHER_TORQUE + k] = h * tx - mx
+        b[OTHER_TORQUE + LANES + k] = h * ty - my
+        b[OTHER_TORQUE + 2 * LANES + k] = h * tz - mz
+        b[OVERLAP + k] = xi
+        if SLIDES:
+            b[SHEAR + k], b[SHEAR + LANES + k], b[SHEAR + 2 * LANES + k] = dx, dy, dz
+        if ROLLS:
+            b[ROLL + k], b[ROLL + LANES + k], b[ROLL + 2 * LANES + k] = rx, ry, rz
+
+
+@inline
+def fill_laws(p, m, prm, kind):
+    """Put the laws' numbers for a kind of pair beside pair m of a block."""
+    for c in range(prm.shape[1]):
+        p[c * LANES + m] = prm[kind, c]
 
 
 @inner
 def pair_slab(s, slab, ptr, nbr, hist, x, v, spin, material, nmat, prm, f, elapsed, keep, stats):
-    """Contacts between the spheres of one slab and their neighbours, (1)-(2)."""
-    touching, sum_xi, most_xi = 0, 0.0, 0.0
+    """Contacts between the spheres of one slab and their neighbours."""
+    touching, sum_xi, most_xi, m = 0, 0.0, 0.0, 0
+    b, who = np.ones(NUMBERS), np.zeros(3 * LANES, np.int64)
+    p, kinds = np.ones(prm.shape[1] * LANES), np.full(LANES, -1)
     for i in range(np.uint64(slab[s]), np.uint64(slab[s + 1])):  # unsigned: no test for below 0
-        if ptr[i] == ptr[i + np.uint64(1)]:
-            continue
         px, py, pz, r = x[i, 0], x[i, 1], x[i, 2], x[i, 3]
-        ux, uy, uz, wi = v[i, 0], v[i, 1], v[i, 2], v[i, 3]
-        sx, sy, sz = spin[i, 0], spin[i, 1], spin[i, 2]
-        kind = material[i] * nmat
-        fx, fy, fz, tx, ty, tz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for k in range(np.uint64(ptr[i]), np.uint64(ptr[i + np.uint64(1)])):
             j = np.uint64(nbr[k])
-            nx, ny, nz = x[j, 0] - px, x[j, 1] - py, x[j, 2] - pz
-            q = x[j, 3]
-            far2 = nx * nx + ny * ny + nz * nz
-            if far2 >= (r + q) * (r + q):
-                if keep and (SLIDES or ROLLS):
-                    for c in range(hist.shape[1]):
+            dx, dy, dz, q = x[j, 0] - px, x[j, 1] - py, x[j, 2] - pz, x[j, 3]
+            if dx * dx + dy * dy + dz * dz >= (r + q) * (r + q):
+                if keep:
+                    for c in range(REMEMBERED):
                         hist[k, c] = 0.0
                 continue
-            far = math.sqrt(far2)
-            one = 1.0 / far if far > 0.0 else 0.0
-            nx, ny, nz = nx * one, ny * one, nz * one
-            if far == 0.0:  # two centres in one place: any direction parts them
-                nz = 1.0
-            xi = r + q - far
-            a, b = r - 0.5 * xi, q - 0.5 * xi
-            # spin of both, by their arms
-            ax, ay, az = a * sx + b * spin[j, 0], a * sy + b * spin[j, 1], a * sz + b * spin[j, 2]
-            cx, cy, cz, mx, my, mz = contact(
-                prm[kind + material[j]], hist, k, nx, ny, nz, xi,
-                ux - v[j, 0] + ay * nz - az * ny,
-                uy - v[j, 1] + az * nx - ax * nz,
-                uz - v[j, 2] + ax * ny - ay * nx,
-                sx - spin[j, 0], sy - spin[j, 1], sz - spin[j, 2],
-                r * q / (r + q), min(r, q), 1.0 / (wi + v[j, 3]), elapsed, keep,
-            )  # fmt: skip
-            gx, gy, gz = ny * cz - nz * cy, nz * cx - nx * cz, nx * cy - ny * cx
-            fx, fy, fz = fx + cx, fy + cy, fz + cz
-            tx, ty, tz = tx + a * gx + mx, ty + a * gy + my, tz + a * gz + mz
-            f[j, 0] -= cx
-            f[j, 1] -= cy
-            f[j, 2] -= cz
-            f[j, 3] += b * gx - mx
-            f[j, 4] += b * gy - my
-            f[j, 5] += b * gz - mz
-            touching += 1
-            sum_xi += xi
-            most_xi = max(most_xi, xi)
-        f[i, 0] += fx
-        f[i, 1] += fy
-        f[i, 2] += fz
-        f[i, 3] += tx
-        f[i, 4] += ty
-        f[i, 5] += tz
-    stats[s, CONTACTS], stats[s, OVERLAP], stats[s, DEEPEST] = touching, sum_xi, most_xi
+            put(m, i, j, k, dx, dy, dz, r, q, v, spin, hist, REMEMBERED, who, b)
+            kind = material[i] * nmat + material[j]
+            if kinds[m] != kind:  # most pairs are of one kind
+                kinds[m] = kind
+                fill_laws(p, m, prm, kind)
+            m += 1
+            if m == LANES:
+                block_forces(b, p, elapsed)
+                total, most = take(m, REMEMBERED, keep, who, b, f, hist)
+                touching, sum_xi, most_xi = touching + m, sum_xi + total, max(most_xi, most)
+                m = 0
+    block_forces(b, p, elapsed)  # the rest, and what is left of a block before, which nobody takes
+    total, most = take(m, REMEMBERED, keep, who, b, f, hist)
+    stats[s, CONTACTS], stats[s, SUM] = touching + m, sum_xi + total
+    stats[s, DEEPEST] = max(most_xi, most)
 
 
 @inline
@@ -159,11 +204,20 @@ def wall_force(
     vx = v[i, 0] + d * (sy * nz - sz * ny) - per_second * pose[12] - (wy * oz - wz * oy)
     vy = v[i, 1] + d * (sz * nx - sx * nz) - per_second * pose[13] - (wz * ox - wx * oz)
     vz = v[i, 2] + d * (sx * ny - sy * nx) - per_second * pose[14] - (wx * oy - wy * ox)
-    r = x[i, 3]
-    fx, fy, fz, mx, my, mz = contact(
-        prm[kind], hist, k, nx, ny, nz, r - d, vx, vy, vz, sx - wx, sy - wy, sz - wz,
-        r, r, 1.0 / v[i, 3], elapsed, keep,
+    r, own = x[i, 3], 3 if SLIDES else 0
+    dx, dy, dz, ax, ay, az = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    if SLIDES:
+        dx, dy, dz = hist[k, 0], hist[k, 1], hist[k, 2]
+    if ROLLS:
+        ax, ay, az = hist[k, own], hist[k, own + 1], hist[k, own + 2]
+    fx, fy, fz, mx, my, mz, dx, dy, dz, ax, ay, az = contact(
+        prm[kind], 0, 1, nx, ny, nz, r - d, vx, vy, vz, sx - wx, sy - wy, sz - wz, r, r,
+        1.0 / v[i, 3], elapsed, dx, dy, dz, ax, ay, az,
     )  # fmt: skip
+    if SLIDES and keep:
+        hist[k, 0], hist[k, 1], hist[k, 2] = dx, dy, dz
+    if ROLLS and keep:
+        hist[k, own], hist[k, own + 1], hist[k, own + 2] = ax, ay, az
     f[i, 0] += fx
     f[i, 1] += fy
     f[i, 2] += fz
@@ -314,7 +368,7 @@ def advance(
     slab, colour, turn, ptr, nbr, hist, x, v, spin, material, nmat, prm, f,
     per_second, row, body, face, count, wall_hist, total, kinds, shape, pose, substance,
     mesh, ranges, tri, normals, frame, dims, starts, members, field, corners, fan_starts, fans,
-    first, rows, offset, place, pace, attitude, momentum, inertia, stats,
+    first, rows, offset, place, pace, attitude, momentum, inertia, body_ref, stats,
 ):  # fmt: skip
     """Leap-frog from step `done` to `steps` of a world step; stop early where the list is stale.
 
@@ -331,18 +385,14 @@ def advance(
         if not due and not only_forces:
             kick = h if done > 0 else 0.5 * h  # two half kicks in one but for the first
             for c in prange(chunks):
-                kick_chunk(
-                    c, kick, gx, gy, gz, first, rows, place, pace, attitude, momentum, x, f
-                )
+                move_chunk(
+                    c, h, kick, gx, gy, gz, first, rows, offset, place, pace, attitude, momentum,
+                    inertia, body_ref, x, v, spin, f, stale[nslab:],
+                )  # fmt: skip
             for number in prange(nslab):
                 move_slab(
                     np.int64(number), slab, owner, h, kick, gx, gy, gz, x, v, spin, f, ref, stale
                 )
-            for c in prange(chunks):
-                drift_chunk(
-                    c, h, first, rows, offset, place, pace, attitude, momentum, inertia, x, v,
-                    spin, stale[nslab:],
-                )  # fmt: skip
             far = False
             for k in range(nslab + chunks):
                 far |= stale[k]

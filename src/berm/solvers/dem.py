@@ -176,7 +176,7 @@ class DEM:
             done, steps, due, h, np.asarray(world.gravity), g.owner, self.pairs.ref, stale, *rest,
             *self._lists(), g.x, g.v, g.spin, g.material, len(world.materials), self.table,
             g.force, 1.0 / dt, *self._bounds(), c.first, c.rows, c.offset, c.place, c.pace, c.turn,
-            c.momentum, c.inertia, self.stats,
+            c.momentum, c.inertia, c.ref, self.stats,
         )  # fmt: skip
         return int(done)
 
@@ -198,7 +198,8 @@ class DEM:
         if clumps.n:
             clumps.find_rows(grains)
             smallest = np.minimum.reduceat(grains.x[clumps.rows, 3], clumps.first[:-1])
-            clumps.pace[:, 3], clumps.inertia[:, 3] = 0.0, 0.5 * self.skin * smallest
+            clumps.ref[:, :3], clumps.ref[:, 4:] = clumps.position, clumps.turn
+            clumps.ref[:, 3] = (0.5 * self.skin * smallest) ** 2
         self._near_walls(world, fraction)
         report.rebuilt += 1
 
@@ -323,7 +324,7 @@ class DEM:
         grains, clumps, stats = world.grains, world.clumps, self.stats
         report.contacts = int(stats[:, self.kernel.CONTACTS].sum())
         report.wall_contacts = int(stats[:, self.kernel.WALLS].sum())
-        report.overlap_mean = float(stats[:, self.kernel.OVERLAP].sum()) / max(report.contacts, 1)
+        report.overlap_mean = float(stats[:, self.kernel.SUM].sum()) / max(report.contacts, 1)
         report.overlap_max = float(stats[:, self.kernel.DEEPEST].max())
         total = weight * self.total.sum(axis=0)
         for b, body in enumerate(self.fixed):
