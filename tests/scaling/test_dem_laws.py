@@ -1,6 +1,7 @@
 """Scaling laws of granular matter with discrete elements: CASES B2-B4, B9-B11 and J1.
 
-Limits are those of CASES.md. Numbers of the last run stand in the docstrings.
+Limits are those of CASES.md. Numbers of the last run, with the solver of commit 30c65ea, stand in
+the docstrings.
 """
 
 from __future__ import annotations
@@ -262,7 +263,11 @@ def packed(friction, stiffness=STIFF):
     ("friction", "low", "high"), [(0.0, 0.62, 0.65), (0.3, 0.58, 0.61), (10.0, 0.55, 0.58)]
 )
 def test_b9_packing_fraction(friction, low, high):
-    """Random packings of equal spheres: 0.640, 0.597 at 0.3, 0.580 at large mu, just within."""
+    """Random packings of equal spheres: 0.640, 0.597 at 0.3, 0.580 at large mu.
+
+    The last is only just within: other seeds gave 0.578 and 0.581. Loosest packings are laid down
+    gently (Onoda, Liniger 1990), these fall 0.5 m.
+    """
     assert low <= packed(friction)[0] <= high
 
 
@@ -301,7 +306,7 @@ DRUM = {"solver": "dem", "drum": 0.2, "width": 0.1, "settle": 0.6}
 
 
 def test_b10_dynamic_angle_grows_with_speed():
-    """The faster a drum turns, the steeper its bed: 38.2, 40.4, 47.0 degrees."""
+    """The faster a drum turns, the steeper its bed: 38.9, 39.1, 45.5 degrees."""
     angles = []
     for froude, turns in ((3e-3, 0.25), (3e-2, 0.6), (1.5e-1, 1.2)):
         run = run_scene("drum", {**DRUM, "froude": froude, "turns": turns})
@@ -349,47 +354,59 @@ def crater_world():
     return world
 
 
+SPOTS = ((0.0, 0.0), (0.08, 0.08), (-0.08, -0.08))  # m: where the ball falls
+FAR = 23  # rings around a spot that lie in the box
+
+
 @functools.cache
 def craters():
-    """Total drops H, depths and diameters (m) of craters of a ball dropped from 0.1 to 1.6 m."""
+    """Total drops H, depths and diameters (m) of craters of a ball dropped from 0.1 to 1.6 m.
+
+    Geometric means of three spots: the rim of a single crater is known to a grain, 8 % of it.
+    """
     rows = []
-    ball = 0.08
     for drop in (0.1, 0.25, 0.63, 1.6):
-        world = crater_world()
-        world.add_grains(bed(), 0.02, material=stuff())
-        near = np.hypot(*bed()[:, :2].T) < ball
-        surface = float(height_map(world, floor=0.0, low=(-0.5, -0.5), high=(0.5, 0.5))
-                        .heights.mean())  # fmt: skip
-        flat = rings(world.grains.x[: world.grains.n])
-        start = float(bed()[near, 2].max()) + 0.021 + ball
-        tag = world.add_grains(
-            [[0, 0, start]],
-            ball,
-            (0, 0, -math.sqrt(2 * G * drop)),
-            material=stuff("ball", density=7800.0),
-        )
-        world.run(0.6)
-        row = world.grains.rows_of(tag)[0]
-        low = float(world.grains.position[row, 2]) - ball
-        depth = surface - low
-        rest = np.delete(world.grains.x[: world.grains.n], row, axis=0)
-        rows.append((drop + depth, depth, rim_diameter(rings(rest) - flat)))
-        print(f"B11: drop {drop}: depth {depth:.4f} m, diameter {rows[-1][2]:.3f} m", flush=True)
+        made = np.array([crater(drop, spot) for spot in SPOTS])
+        depth, wide = np.exp(np.log(made).mean(axis=0))
+        rows.append((drop + depth, depth, wide))
+        print(f"B11: drop {drop}: depths, diameters (m) {made.T.round(4).tolist()}", flush=True)
     return np.array(rows).T
 
 
-def rings(spheres):
-    """Mean height (m) of the surface in rings 0.02 m wide around the middle."""
+def crater(drop, spot):
+    """Depth and diameter of the rim (m) after a ball fell from `drop` (m) on a spot of the bed."""
+    ball, middle = 0.08, np.array(spot)
+    world = crater_world()
+    world.add_grains(bed(), 0.02, material=stuff())
+    near = np.hypot(*(bed()[:, :2] - middle).T) < ball
+    surface = float(height_map(world, floor=0.0, low=(-0.5, -0.5), high=(0.5, 0.5)).heights.mean())
+    flat = rings(world.grains.x[: world.grains.n], middle)
+    start = float(bed()[near, 2].max()) + 0.021 + ball
+    tag = world.add_grains(
+        [[*spot, start]],
+        ball,
+        (0, 0, -math.sqrt(2 * G * drop)),
+        material=stuff("ball", density=7800.0),
+    )
+    world.run(0.6)
+    row = world.grains.rows_of(tag)[0]
+    depth = surface - (float(world.grains.position[row, 2]) - ball)
+    rest = np.delete(world.grains.x[: world.grains.n], row, axis=0)
+    return depth, rim_diameter(rings(rest, middle) - flat)
+
+
+def rings(spheres, middle):
+    """Mean height (m) of the surface in rings 0.02 m wide around the middle (x, y)."""
     grid = height_map(spheres, floor=0.0, low=(-0.58, -0.58), high=(0.58, 0.58))
-    x, y = np.meshgrid(grid.x, grid.y, indexing="ij")
+    x, y = np.meshgrid(grid.x - middle[0], grid.y - middle[1], indexing="ij")
     ring = (np.hypot(x, y) / 0.02).astype(int)
-    inside = ring < 28
+    inside = ring < FAR
     return np.bincount(ring[inside], grid.heights[inside]) / np.bincount(ring[inside])
 
 
 def rim_diameter(change):
     """Diameter (m) of the ring around the middle that rose most."""
-    smooth = np.convolve(change, [0.25, 0.5, 0.25], "valid")  # rings 1 to 26
+    smooth = np.convolve(change, [0.25, 0.5, 0.25], "valid")  # from ring 1 on
     crest = int(np.argmax(smooth))
     if 0 < crest < len(smooth) - 1:  # the top of a parabola through three rings
         a, b, c = smooth[crest - 1 : crest + 2]
@@ -400,7 +417,7 @@ def rim_diameter(change):
 
 
 def test_b11_crater_depth():
-    """Depth ~ H^(1/3), H from the top of the fall to the deepest point (Uehara 2003), +- 0.1: 0.42.
+    """Depth ~ H^(1/3), H from the top of the fall to the deepest point (Uehara 2003), +- 0.1: 0.40.
 
     A steel ball of 4 grains across. One as light as the grains went in by half a grain only, too
     little to tell (0.020, 0.029, 0.047 m from 0.1, 0.25, 0.63 m: about 0.48).
@@ -412,7 +429,11 @@ def test_b11_crater_depth():
 
 
 def test_b11_crater_diameter():
-    """Diameter of the rim ~ H^(1/4) (Walsh 2003), +- 0.08: 0.21."""
+    """Diameter of the rim ~ H^(1/4) (Walsh 2003), +- 0.08: 0.24.
+
+    One crater a height gave 0.21 and, with other bits, 0.16: a rim varies by a tenth from spot to
+    spot, hence three of them.
+    """
     total, _, wide = craters()
     exponent = np.polyfit(np.log(total), np.log(wide), 1)[0]
     print(f"B11: diameter exponent {exponent:.3f}")
@@ -432,7 +453,7 @@ def on_floor(**params):
 def test_j1_janssen_saturates():
     """At most half the weight at 5 diameters; what it carries rises by at most 0.1 W up to 8.
 
-    0.27 W at 5, 0.17 W at 8: a change by 0.03 of the weight at 5. The floor sinks by half a radius
+    0.30 W at 5, 0.16 W at 8: a change by 0.04 of the weight at 5. The floor sinks by half a radius
     first, as in experiments, so that friction is mobilised.
     """
     five, eight = on_floor(height=5.0), on_floor(height=8.0)
@@ -449,5 +470,5 @@ def test_j1_smooth_wall_carries_nothing():
 
 
 def test_j1_capped_friction():
-    """Bell's (18), which only creeps: at most 0.85 of the weight at 5 diameters (0.71)."""
+    """Bell's (18), which only creeps: at most 0.85 of the weight at 5 diameters (0.66)."""
     assert on_floor(height=5.0, tangential="capped") <= 0.85
