@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from berm.kernels.jit import inline, inner, jit, pjit, prange
-from berm.kernels.vts_law import BETA, FACE, FIXED, FORM, LINK, MODE, MOVING, PAIR, WALL, answer
+from berm.kernels.vts_law import BETA, FACE, FIXED, FORM, LINK, MODE, MOVING, PAIR, WALL, answer, loaded, numbers
 from berm.kernels.vts_sweep import face_speed, form_rate
 
 GATHER = 512  # particles that one turn of the second pass gathers for
@@ -91,8 +91,8 @@ def set_alpha(kind, first, last, ends, quad, coef, grad, qbase, v, start, omega,
 def _contact(c, what, ux, uy, uz, row, imp, change, par, friction):
     px, py, pz = imp[c, 0], imp[c, 1], imp[c, 2]
     fx, fy, fz = answer(
-        what, row, c, ux, uy, uz, px, py, pz, change[c, 0], change[c, 1], change[c, 2], row[c, 5],
-        par, friction,
+        what, numbers(row, c), ux, uy, uz, px, py, pz, change[c, 0], change[c, 1], change[c, 2],
+        loaded(par), friction,
     )  # fmt: skip
     imp[c, 0], imp[c, 1], imp[c, 2] = fx, fy, fz
     change[c, 0], change[c, 1], change[c, 2] = fx - px, fy - py, fz - pz

@@ -28,26 +28,39 @@ TINY = 1e-30
 
 
 @inline
-def residual(kind, row, c, ux, uy, uz, par):
+def numbers(row, c):
+    """Return constraint c as numbers: an array that is handed on costs a count of references."""
+    return (
+        row[c, 0], row[c, 1], row[c, 2], row[c, 3], row[c, 4], row[c, 5], row[c, 6], row[c, 7],
+        row[c, 8], row[c, 9], row[c, 10], row[c, 11],
+    )  # fmt: skip
+
+
+@inline
+def loaded(par):
+    """Return the step's parameters as numbers, which a store to an array cannot change."""
+    return par[H], par[INV_H], par[BETA], par[K_V], par[K_C], par[MODE]
+
+
+@inline
+def rate_of(kind, r, ux, uy, uz, par):
     """Direction n and residual r of a constraint with relative velocity u.
 
     Linear, (28): r = n.u + delta. Else Alg. 1: r = k_v n.u + k_c C(x) / h with n = grad C(x).
     """
-    nx = row[c, 0]
-    ny = row[c, 1]
-    nz = row[c, 2]
+    nx, ny, nz = r[0], r[1], r[2]
     speed = nx * ux + ny * uy + nz * uz
     if par[MODE] == LINEAR and kind != LINK:
-        return nx, ny, nz, speed + row[c, 3]
+        return nx, ny, nz, speed + r[3]
     if kind == WALL or kind == FACE or par[MODE] != MOVING:  # planes, and all before x moves
-        gap = row[c, 3]
+        gap = r[3]
         if par[MODE] == MOVING:
             gap += par[H] * speed
         rate = par[K_V] * speed + par[K_C] * par[INV_H] * gap
-        if kind != LINK and row[c, 7] < 0.0:
-            rate = min(rate, speed + row[c, 7])
+        if kind != LINK and r[7] < 0.0:
+            rate = min(rate, speed + r[7])
         return nx, ny, nz, rate
-    reach = row[c, 3] + row[c, 4]
+    reach = r[3] + r[4]
     dx = reach * nx + par[H] * ux
     dy = reach * ny + par[H] * uy
     dz = reach * nz + par[H] * uz
@@ -59,12 +72,18 @@ def residual(kind, row, c, ux, uy, uz, par):
         nz = dz / far
     else:
         far = far2 - far2
-    gap = far - row[c, 4]
+    gap = far - r[4]
     speed = nx * ux + ny * uy + nz * uz
     rate = par[K_V] * speed + par[K_C] * par[INV_H] * gap
-    if kind != LINK and row[c, 7] < 0.0:
-        rate = min(rate, speed + row[c, 7])
+    if kind != LINK and r[7] < 0.0:
+        rate = min(rate, speed + r[7])
     return nx, ny, nz, rate
+
+
+@inline
+def residual(kind, row, c, ux, uy, uz, par):
+    """Direction and residual of constraint c."""
+    return rate_of(kind, numbers(row, c), ux, uy, uz, loaded(par))
 
 
 @inline
@@ -112,26 +131,26 @@ def project(px, py, pz, nx, ny, nz, mu, friction):
 
 
 @inline
-def answer(kind, row, c, ux, uy, uz, px, py, pz, qx, qy, qz, alpha, par, friction):
+def answer(kind, r, ux, uy, uz, px, py, pz, qx, qy, qz, par, friction):
     """New impulse proj(P - alpha R + beta dP), (26), (29), (38); Q is the last change dP.
 
     **Deviation** from print: plus beta, as (33)-(34) give it (ERRATA). The relaxation of (39) is
     taken with the speed of the iteration.
     """
-    nx, ny, nz, rate = residual(kind, row, c, ux, uy, uz, par)
-    beta = par[BETA]
+    nx, ny, nz, rate = rate_of(kind, r, ux, uy, uz, par)
+    alpha, beta = r[5], par[BETA]
     if kind == LINK:
-        change = beta * (qx * nx + qy * ny + qz * nz) - alpha * row[c, 11] * rate
+        change = beta * (qx * nx + qy * ny + qz * nz) - alpha * r[11] * rate
         return px + change * nx, py + change * ny, pz + change * nz
     speed = nx * ux + ny * uy + nz * uz
     tx = ux - speed * nx
     ty = uy - speed * ny
     tz = uz - speed * nz
     if friction == RELAXED:
-        rate -= row[c, 6] * math.sqrt(tx * tx + ty * ty + tz * tz)
+        rate -= r[6] * math.sqrt(tx * tx + ty * ty + tz * tz)
     return project(
         px - alpha * (rate * nx + tx) + beta * qx,
         py - alpha * (rate * ny + ty) + beta * qy,
         pz - alpha * (rate * nz + tz) + beta * qz,
-        nx, ny, nz, row[c, 6], friction,
+        nx, ny, nz, r[6], friction,
     )  # fmt: skip

@@ -7,6 +7,8 @@ threads. Within a unit each answer moves its particles at once.
 
 from __future__ import annotations
 
+import numpy as np
+
 from berm.kernels.jit import inline, inner, pjit, prange
 from berm.kernels.vts_law import (
     BETA,
@@ -22,47 +24,43 @@ from berm.kernels.vts_law import (
     PAIR,
     WALL,
     answer,
+    loaded,
+    numbers,
 )
 
 
 @inline
-def _pair(c, kind, ends, row, imp, v, par, friction):
-    i = ends[c, 0]
-    j = ends[c, 1]
-    px, py, pz = imp[c, 0], imp[c, 1], imp[c, 2]
-    none = px - px
-    fx, fy, fz = answer(
-        kind, row, c, v[i, 0] - v[j, 0], v[i, 1] - v[j, 1], v[i, 2] - v[j, 2], px, py, pz,
-        none, none, none, row[c, 5], par, friction,
-    )  # fmt: skip
-    imp[c, 0], imp[c, 1], imp[c, 2] = fx, fy, fz
-    fx -= px
-    fy -= py
-    fz -= pz
-    wi = v[i, 3]
-    wj = v[j, 3]
-    v[i, 0] += wi * fx
-    v[i, 1] += wi * fy
-    v[i, 2] += wi * fz
-    v[j, 0] -= wj * fx
-    v[j, 1] -= wj * fy
-    v[j, 2] -= wj * fz
+def _pairs(kind, first, last, ends, row, imp, v, law, friction):
+    for c in range(np.uint64(first), np.uint64(last)):
+        i, j = np.uint64(ends[c, 0]), np.uint64(ends[c, 1])
+        px, py, pz = imp[c, 0], imp[c, 1], imp[c, 2]
+        none = px - px
+        ax, ay, az, wi = v[i, 0], v[i, 1], v[i, 2], v[i, 3]
+        bx, by, bz, wj = v[j, 0], v[j, 1], v[j, 2], v[j, 3]
+        fx, fy, fz = answer(
+            kind, numbers(row, c), ax - bx, ay - by, az - bz, px, py, pz, none, none, none, law,
+            friction,
+        )  # fmt: skip
+        imp[c, 0], imp[c, 1], imp[c, 2] = fx, fy, fz
+        fx, fy, fz = fx - px, fy - py, fz - pz
+        v[i, 0], v[i, 1], v[i, 2] = ax + wi * fx, ay + wi * fy, az + wi * fz
+        v[j, 0], v[j, 1], v[j, 2] = bx - wj * fx, by - wj * fy, bz - wj * fz
 
 
 @inline
-def _wall(c, ends, row, imp, v, par, friction):
-    i = ends[c, 0]
-    px, py, pz = imp[c, 0], imp[c, 1], imp[c, 2]
-    none = px - px
-    fx, fy, fz = answer(
-        WALL, row, c, v[i, 0] - row[c, 8], v[i, 1] - row[c, 9], v[i, 2] - row[c, 10], px, py, pz,
-        none, none, none, row[c, 5], par, friction,
-    )  # fmt: skip
-    imp[c, 0], imp[c, 1], imp[c, 2] = fx, fy, fz
-    wi = v[i, 3]
-    v[i, 0] += wi * (fx - px)
-    v[i, 1] += wi * (fy - py)
-    v[i, 2] += wi * (fz - pz)
+def _walls(first, last, ends, row, imp, v, law, friction):
+    for c in range(np.uint64(first), np.uint64(last)):
+        i = np.uint64(ends[c, 0])
+        px, py, pz = imp[c, 0], imp[c, 1], imp[c, 2]
+        none = px - px
+        r = numbers(row, c)
+        ax, ay, az, wi = v[i, 0], v[i, 1], v[i, 2], v[i, 3]
+        fx, fy, fz = answer(
+            WALL, r, ax - r[8], ay - r[9], az - r[10], px, py, pz, none, none, none, law, friction
+        )
+        imp[c, 0], imp[c, 1], imp[c, 2] = fx, fy, fz
+        fx, fy, fz = fx - px, fy - py, fz - pz
+        v[i, 0], v[i, 1], v[i, 2] = ax + wi * fx, ay + wi * fy, az + wi * fz
 
 
 @inline
@@ -84,7 +82,7 @@ def _face(c, k, quad, coef, row, imp, v, par, friction):
     none = px - px
     ux, uy, uz = face_speed(k, quad, coef, v)
     fx, fy, fz = answer(
-        FACE, row, c, ux, uy, uz, px, py, pz, none, none, none, row[c, 5], par, friction
+        FACE, numbers(row, c), ux, uy, uz, px, py, pz, none, none, none, loaded(par), friction
     )
     imp[c, 0], imp[c, 1], imp[c, 2] = fx, fy, fz
     for m in range(4):
@@ -124,16 +122,14 @@ def _form(c, k, quad, grad, row, imp, v, par):
 @inner
 def _sweep_unit(u, unit, kind, first, last, ends, quad, coef, grad, qbase, row, imp, v, par,
                 friction):  # fmt: skip
+    law = loaded(par)
     for b in range(unit[u], unit[u + 1]):
         if kind[b] == PAIR:
-            for c in range(first[b], last[b]):
-                _pair(c, PAIR, ends, row, imp, v, par, friction)
+            _pairs(PAIR, first[b], last[b], ends, row, imp, v, law, friction)
         elif kind[b] == WALL:
-            for c in range(first[b], last[b]):
-                _wall(c, ends, row, imp, v, par, friction)
+            _walls(first[b], last[b], ends, row, imp, v, law, friction)
         elif kind[b] == LINK:
-            for c in range(first[b], last[b]):
-                _pair(c, LINK, ends, row, imp, v, par, friction)
+            _pairs(LINK, first[b], last[b], ends, row, imp, v, law, friction)
         elif kind[b] == FACE:
             for c in range(first[b], last[b]):
                 _face(c, c - qbase, quad, coef, row, imp, v, par, friction)
