@@ -41,12 +41,24 @@ SETTLE = 2.0  # a contact slower than so many h g does not bounce
 def approach_speed(a, b, row, v, omega):
     """Velocity of a against b at the contact."""
     return (
-        v[a, 0] + omega[a, 1] * row[5] - omega[a, 2] * row[4]
-        - v[b, 0] - omega[b, 1] * row[8] + omega[b, 2] * row[7],
-        v[a, 1] + omega[a, 2] * row[3] - omega[a, 0] * row[5]
-        - v[b, 1] - omega[b, 2] * row[6] + omega[b, 0] * row[8],
-        v[a, 2] + omega[a, 0] * row[4] - omega[a, 1] * row[3]
-        - v[b, 2] - omega[b, 0] * row[7] + omega[b, 1] * row[6],
+        v[a, 0]
+        + omega[a, 1] * row[5]
+        - omega[a, 2] * row[4]
+        - v[b, 0]
+        - omega[b, 1] * row[8]
+        + omega[b, 2] * row[7],
+        v[a, 1]
+        + omega[a, 2] * row[3]
+        - omega[a, 0] * row[5]
+        - v[b, 1]
+        - omega[b, 2] * row[6]
+        + omega[b, 0] * row[8],
+        v[a, 2]
+        + omega[a, 0] * row[4]
+        - omega[a, 1] * row[3]
+        - v[b, 2]
+        - omega[b, 0] * row[7]
+        + omega[b, 1] * row[6],
     )
 
 
@@ -115,12 +127,12 @@ def near_ball(b, ball, rot, org, x, y, z, more):
 
 
 @inner
-def apart(a, b, ball, rot, org):
-    """Whether the balls around two bodies are apart."""
+def apart(a, b, ball, ahead, rot, org):
+    """Whether the balls around two bodies are apart, also by what they may go."""
     if ball[a, 3] < 0.0:
         return False
     cx, cy, cz = from_shape(a, rot, ball[a, 0], ball[a, 1], ball[a, 2])
-    more = (1.0 + MARGIN) * ball[a, 3]
+    more = (1.0 + MARGIN) * ball[a, 3] + ahead[a] + ahead[b]
     return not near_ball(b, ball, rot, org, cx + org[a, 0], cy + org[a, 1], cz + org[a, 2], more)
 
 
@@ -184,15 +196,18 @@ def note(
 
 @jit
 def shape_pairs(
-    pairs, slots, law, kinds, prm, samples, first, corners, ball, rot, org, x, v, omega, start, h,
-    rows, who, count,
+    pairs, slots, law, kinds, prm, samples, first, corners, ball, ahead, rot, org, x, v, omega,
+    start, h, rows, who, count,
 ):  # fmt: skip
-    """Contacts of all pairs (np, 2) whose second body has an analytic shape."""
+    """Contacts of all pairs (np, 2) whose second body has an analytic shape.
+
+    ahead (nb,): how much farther than the margin (m) each body looks.
+    """
     for pair in range(pairs.shape[0]):
         a, b = pairs[pair, 0], pairs[pair, 1]
-        if kinds[b] < 0 or apart(a, b, ball, rot, org):
+        if kinds[b] < 0 or apart(a, b, ball, ahead, rot, org):
             continue
-        margin = MARGIN * ball[a, 3]
+        margin = MARGIN * ball[a, 3] + ahead[a] + ahead[b]
         # against a flat or hollow shape a body touches with its corners only
         last = corners[a] if prm[b, 0] < 0.0 or ball[b, 3] < 0.0 else first[a + 1]
         for k in range(first[a], last):
@@ -246,15 +261,16 @@ def shape_pairs(
 @jit
 def triangle_pair(
     pair, a, b, is_mesh, tri, normals, frame, dims, starts, members, field, heights,
-    slots, law, samples, first, corners, ball, rot, org, x, v, omega, start, h, rows, who, count,
+    slots, law, samples, first, corners, ball, ahead, rot, org, x, v, omega, start, h, rows, who,
+    count,
 ):  # fmt: skip
     """Contacts of one pair whose second body is a mesh or a height field.
 
     Such a shape is not convex: of an edge, the middle and the quarters are asked.
     """
-    if apart(a, b, ball, rot, org):
+    if apart(a, b, ball, ahead, rot, org):
         return
-    margin = MARGIN * ball[a, 3]
+    margin = MARGIN * ball[a, 3] + ahead[a] + ahead[b]
     scratch = np.empty((2, 3, 3))
     for k in range(first[a], first[a + 1]):
         s = samples[k]

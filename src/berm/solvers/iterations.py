@@ -59,6 +59,9 @@ class Iteration:
         """Do iterations `begin` to `end`."""
         raise NotImplementedError
 
+    def look(self) -> None:
+        """Take notice that something else has changed the velocities."""
+
     def residual(self) -> tuple[float, float]:
         """L1 norm and maximum of |P - proj(P - alpha R)| / alpha over the constraints, m/s."""
         r = self.rows
@@ -146,6 +149,10 @@ class _Descent(Iteration):
         super().set_alpha()
         if hasattr(self, "res"):
             self._residuals()
+
+    def look(self) -> None:
+        """Residuals of the velocities as they are now."""
+        self._residuals()
 
     def _residuals(self) -> None:
         r = self.rows

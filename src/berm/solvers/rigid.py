@@ -107,6 +107,7 @@ class Rigid:
         self.axes, self.offset = np.tile(np.eye(3), (n, 1, 1)), np.zeros((n, 3))
         self.rot, self.org = np.tile(np.eye(3), (n, 1, 1)), np.zeros((n, 3))
         self.move, self.mobility = np.zeros((n, 9)), np.zeros((n, 6, 6))
+        self.ahead = np.zeros(n)  # m: how much farther contacts between bodies are looked for
         for k, body in enumerate(bodies):
             if body.dynamics is not None:
                 self.w[k] = 1.0 / body.dynamics.mass
@@ -262,18 +263,19 @@ class Rigid:
         while True:
             count = np.zeros(1, np.int64)
             where = (self.samples, self.first, self.corners)
-            poses = (self.ball, self.rot, self.org, self.x, self.v, self.omega, start, h)
+            poses = (self.ball, self.ahead, self.rot, self.org)
+            moves = (self.x, self.v, self.omega, start, h)
             out = (self.rows, self.who, count)
             rc.shape_pairs(
                 self.pairs, self.slots, self.law, self.kinds, self.prm, *where, *poses,
-                *out,
+                *moves, *out,
             )  # fmt: skip
             for k, a, b in self.meshed:
                 packed = self.packed[b]
                 mesh = packed.mesh
                 rc.triangle_pair(
                     k, a, b, packed.kind == kd.MESH, *mesh[:7], mesh[-1], self.slots, self.law,
-                    *where, *poses, *out,
+                    *where, *poses, *moves, *out,
                 )  # fmt: skip
             self.contacts = int(count[0])
             if self.contacts <= len(self.rows):

@@ -19,6 +19,7 @@ from berm.kernels.jit import use_threads_for
 from berm.solvers.base import SOLVERS, Stages, WorldView
 from berm.solvers.cloth_rows import ClothRows
 from berm.solvers.iterations import ITERATIONS, Iteration, Tuning
+from berm.solvers.velocity_bodies import BodyRows
 from berm.solvers.velocity_contacts import GrainContacts, Pairing
 from berm.solvers.velocity_rows import Rows
 
@@ -99,6 +100,7 @@ class VTS:
         self._ready_for = id(world)
         self.contacts = GrainContacts(world.grains.dtype, self.skin, self.tolerance)
         self.cloth = ClothRows(world.grains.dtype)
+        self.bodies = BodyRows(world.grains.dtype)
         self.rows = Rows(world.grains.dtype)
         self.last_h = 0.0
         self.used: Iteration | None = None  # of the last solve
@@ -115,12 +117,14 @@ class VTS:
         self.history = []
         for body in world.bodies:
             body.force, body.torque = np.zeros(3), np.zeros(3)
-        if world.grains.n == 0 and not cloths:
+        held = self.bodies.begin(world, self.name)
+        if world.grains.n == 0 and not cloths and not self.bodies.active:
             return report
         if cloths:
             self.cloth.prepare(cloths, self.iterations)
         for k in range(self.substeps):
-            self._substep(world, h, k * h, clock, report)
+            self._substep(held, h, k * h, clock, report)
+        self.bodies.finish(world)
         self._fill_report(world, report, h)
         report.timings = clock.seconds
         return report
@@ -128,22 +132,28 @@ class VTS:
     def _substep(
         self, world: WorldView, h: float, gone: float, clock: Stages, report: StepReport
     ) -> None:
-        """One step of (6)-(9): free velocities, contacts, multipliers, positions."""
+        """One step of (6)-(9): free velocities, contacts, multipliers, positions.
+
+        Dynamic bodies are no part of `world` here: what touches them is in `self.bodies`.
+        """
         with clock.stage("search"):
             fresh = self.contacts.search(world.grains, h)
             report.rebuilt += fresh
         x, v, material = self._particles(world)
         pull = (v[:, 3:] > 0) * (h * np.asarray(world.gravity))
         v[:, :3] += pull.astype(v.dtype)  # (21)
+        self.bodies.predict(world.gravity, h)
         with clock.stage("walls"):
             self.contacts.find_walls(world, h, gone, fresh)
             if self.cloth.count:
                 self.cloth.detect(world, x, v, world.grains.n, h, gone)
+            self.bodies.find(world, x, v, self.contacts.list, h, fresh)
         with clock.stage("assemble"):
             self._assemble(world, x, v, material, h)
         with clock.stage("solve"):
             self._solve(x, v, h, world.grains.n)
         x[:, :3] += v[:, :3] * v.dtype.type(h)  # (7)
+        self.bodies.move(h)
         with clock.stage("forces"):
             self._give_back(world, x, v, h)
 
@@ -175,6 +185,7 @@ class VTS:
             first = world.grains.n
             units += self.cloth.fill(world, self.rows, x, v, first, room, law, pairing, material)
         self.rows.arrange(units, len(v))
+        self.bodies.fill(x, v, material, law, pairing, self.restitution)
 
     def _solve(self, x: Array, v: Array, h: float, first: int) -> None:
         """Iterate on the multipliers; v follows them, (27)."""
@@ -182,21 +193,23 @@ class VTS:
         if self.friction == "post":
             _strip_friction(rows)
         self._warm_start(v)
+        self.bodies.start(v, friction)
         tuning = Tuning(
             self.iterations, self._omega(), self.safe, self.a, self.b, self._delay(), self.exact
         )
         self.used = ITERATIONS.get(self.iteration)(rows, v, par, friction, tuning)
         forms = bool(self.cloth.count and self.cloth.forms)
-        if self.record or forms:
+        if self.record or forms or self.bodies.count:
             self._iterate_slowly(x, v, h, first, forms)
         else:
             self.used.run(0, self.iterations)
         if self.friction == "post":
             self._rub(v, par)
+            self.bodies.rub(v)
         self.last_h = h
 
     def _iterate_slowly(self, x: Array, v: Array, h: float, first: int, forms: bool) -> None:
-        """One iteration after the other: to note residuals, or to let forms see positions."""
+        """One iteration after the other: to note residuals, for bodies, for forms of cloth."""
         assert self.used is not None
         if self.record:
             self._note()
@@ -205,6 +218,9 @@ class VTS:
                 self.cloth.evaluate(self.rows, x + v.dtype.type(h) * v, first)
                 self.used.set_alpha()
             self.used.run(it, it + 1)
+            if self.bodies.count:
+                self.bodies.sweep(v, self.used.par, self.used.friction, it)
+                self.used.look()
             if self.record:
                 self._note()
 
@@ -218,6 +234,7 @@ class VTS:
         if grains.n:
             self.contacts.keep(self.rows, share)
             self.contacts.walls.add_forces(world.bodies, grains.x)
+        self.bodies.keep(share)
 
     def _parameters(self, v: Array, h: float) -> Array:
         par = np.zeros(at.NPAR, v.dtype)
@@ -269,7 +286,7 @@ class VTS:
                 f"(position {grains.x[row, :3].tolist()}, velocity {grains.v[row, :3].tolist()})"
             )
         report.contacts = int(stats[:, 2].sum())
-        report.wall_contacts = int(self.contacts.walls.count.sum())
+        report.wall_contacts = int(self.contacts.walls.count.sum()) + self.bodies.first
         report.overlap_mean = float(stats[:, 0].sum()) / max(report.contacts, 1)
         report.overlap_max = float(stats[:, 1].max(initial=0.0))
         report.kinetic_energy = 0.5 * float((grains.mass * speed2).sum())
@@ -277,14 +294,19 @@ class VTS:
 
     def grain_fields(self, world: WorldView) -> dict[str, Array]:
         """Largest overlap (m) and sum of normal contact forces (N) of each grain."""
-        grains, list_, walls = world.grains, self.contacts.list, self.contacts.walls
+        grains, list_ = world.grains, self.contacts.list
         overlap, force = np.zeros(grains.n), np.zeros(grains.n)
         if not grains.changed and list_.slabs > 0 and self.last_h > 0.0:
             pair_fields(
                 list_.lanes, list_.ptr, list_.nbr, list_.imp, grains.x, 1.0 / self.last_h, 0.0,
                 overlap, force,
             )  # fmt: skip
-            wall_fields(walls.rows, walls.plane, walls.total, walls.count, grains.x, overlap, force)
+            for walls in (self.contacts.walls, self.bodies.walls):
+                mine = slice(list_.slabs)  # cloth stands behind
+                wall_fields(
+                    walls.rows[mine], walls.plane[mine], walls.total[mine], walls.count[mine],
+                    grains.x, overlap, force,
+                )  # fmt: skip
         return {"overlap": overlap, "force": force}
 
     def state(self) -> dict[str, Any]:
@@ -292,6 +314,7 @@ class VTS:
         return {
             "contacts": self.contacts.state(),
             "cloth": self.cloth.state(),
+            "bodies": self.bodies.state(),
             "last_h": self.last_h,
         }
 
@@ -299,6 +322,8 @@ class VTS:
         """Put a state back."""
         self.contacts.restore(state["contacts"])
         self.cloth.restore(state["cloth"])
+        if "bodies" in state:  # since dynamic bodies are here
+            self.bodies.restore(state["bodies"])
         self.last_h = float(state["last_h"])
 
 

@@ -1,0 +1,363 @@
+"""Contacts of dynamic bodies as constraints on velocities: serial Gauss-Seidel, [Francu14] (29).
+
+Rows are those of `vts_law`, in float64, and longer: arms of both bodies (m), inverse masses along
+and across the normal. The first rows join a particle and a body, ends = (particle, body); the rest
+two bodies; normals point from the second to the first. fly (nb, 9): velocity and angular velocity
+of each body as the iterations go, and the angular impulse that it got; w, inv as in `rigid_motion`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from berm.kernels.jit import inner, jit
+from berm.kernels.rigid_contacts import (
+    BOUNCE,
+    EDGE,
+    GAP,
+    MU_K,
+    MU_S,
+    RECOVER,
+    SLOT,
+    from_shape,
+    softness,
+)
+from berm.kernels.rigid_motion import at_point, shift
+from berm.kernels.vts_contacts import BENT, BOUNCE_FROM, DT, GAMMA, SLIP, TOLERANCE, WARM
+from berm.kernels.vts_law import (
+    CONE,
+    INV_H,
+    K_C,
+    K_V,
+    LINEAR,
+    MODE,
+    MOVING,
+    RELAXED,
+    ROW,
+    H,
+    project,
+)
+
+ARM_A, ARM_B, W_N, W_T = ROW, ROW + 3, ROW + 6, ROW + 7
+WIDTH = ROW + 8
+SMALL = 1e-6  # rad: less is no turn
+
+
+@inner
+def _bias(gap, speed, e, law):
+    """Row entries [3] and [7], as `vts_contacts._bias`, but an open gap may close in full.
+
+    What would overlap by no more than gravity does in a step closes first and bounces in the next:
+    else the rim of a rolling wheel would bounce.
+    """
+    share = law[GAMMA] if gap < 0.0 else 1.0
+    bounce = 0.0
+    least = 0.5 * law[DT] * law[BOUNCE_FROM]
+    if speed < -law[BOUNCE_FROM] and share * gap + law[DT] * speed < -least:
+        bounce = e * speed
+    if law[BENT] != 0.0:
+        return gap, bounce
+    return min(share * gap / law[DT], bounce) if bounce < 0.0 else share * gap / law[DT], bounce
+
+
+@inner
+def _give(c, first, ends, row, nx, ny, nz, v, w, inv):
+    """Inverse mass of a contact along a unit vector, of both partners."""
+    a, b = ends[c, 0], ends[c, 1]
+    r, s = row[c, ARM_A : ARM_A + 3], row[c, ARM_B : ARM_B + 3]
+    other = softness(b, s[0], s[1], s[2], nx, ny, nz, w, inv)
+    if c < first:
+        return np.float64(v[a, 3]) + other
+    return softness(a, r[0], r[1], r[2], nx, ny, nz, w, inv) + other
+
+
+@inner
+def _weigh(c, first, ends, row, v, w, inv):
+    """Inverse mass along the normal, and the largest across it."""
+    nx, ny, nz = row[c, 0], row[c, 1], row[c, 2]
+    if abs(nx) < 0.6:
+        size = math.sqrt(ny * ny + nz * nz)
+        tx, ty, tz = 0.0, nz / size, -ny / size
+    else:
+        size = math.sqrt(nx * nx + ny * ny)
+        tx, ty, tz = ny / size, -nx / size, 0.0
+    sx, sy, sz = ny * tz - nz * ty, nz * tx - nx * tz, nx * ty - ny * tx
+    half = math.sqrt(0.5)
+    one = _give(c, first, ends, row, tx, ty, tz, v, w, inv)
+    two = _give(c, first, ends, row, sx, sy, sz, v, w, inv)
+    mixed = _give(
+        c, first, ends, row, half * (tx + sx), half * (ty + sy), half * (tz + sz), v, w, inv
+    ) - 0.5 * (one + two)
+    row[c, W_N] = _give(c, first, ends, row, nx, ny, nz, v, w, inv)
+    row[c, W_T] = 0.5 * (one + two) + math.sqrt(0.25 * (one - two) ** 2 + mixed * mixed)
+
+
+@inner
+def _speed(c, first, ends, row, v, fly):
+    """Velocity of the first partner against the second at the contact."""
+    a, b = ends[c, 0], ends[c, 1]
+    bx, by, bz = at_point(b, fly, row[c, ARM_B], row[c, ARM_B + 1], row[c, ARM_B + 2])
+    if c < first:
+        ax, ay, az = np.float64(v[a, 0]), np.float64(v[a, 1]), np.float64(v[a, 2])
+    else:
+        ax, ay, az = at_point(a, fly, row[c, ARM_A], row[c, ARM_A + 1], row[c, ARM_A + 2])
+    return ax - bx - row[c, 8], ay - by - row[c, 9], az - bz - row[c, 10]
+
+
+@inner
+def _push(c, first, ends, row, px, py, pz, v, fly, w, inv):
+    """Equal and opposite impulse p (N s) on both partners."""
+    a, b = ends[c, 0], ends[c, 1]
+    rx, ry, rz = row[c, ARM_B], row[c, ARM_B + 1], row[c, ARM_B + 2]
+    shift(b, -1.0, px, py, pz, ry * pz - rz * py, rz * px - rx * pz, rx * py - ry * px, w, inv, fly)
+    if c < first:
+        light = np.float64(v[a, 3])
+        v[a, 0] += light * px
+        v[a, 1] += light * py
+        v[a, 2] += light * pz
+        return
+    rx, ry, rz = row[c, ARM_A], row[c, ARM_A + 1], row[c, ARM_A + 2]
+    shift(a, 1.0, px, py, pz, ry * pz - rz * py, rz * px - rx * pz, rx * py - ry * px, w, inv, fly)
+
+
+@inner
+def _finish(c, first, ends, row, gap, e, mu_s, mu_k, law, v, fly, w, inv):
+    """Entries that both kinds of rows share, once geometry and partners are there."""
+    ux, uy, uz = _speed(c, first, ends, row, v, fly)
+    speed = row[c, 0] * ux + row[c, 1] * uy + row[c, 2] * uz
+    row[c, 3], row[c, 7] = _bias(gap, speed, e, law)
+    slip2 = ux * ux + uy * uy + uz * uz - speed * speed
+    row[c, 6] = mu_k if slip2 > law[SLIP] * law[SLIP] else mu_s
+    row[c, 11] = 1.0
+    _weigh(c, first, ends, row, v, w, inv)
+
+
+@jit
+def particle_rows(
+    w_count, w_rows, w_body, w_plane, w_imp, which, x, v, mat, nmat, kinds, mu_s, mu_k, rest, law,
+    centre, fly, w, inv, ends, slot, row, imp,
+):  # fmt: skip
+    """Contacts of particles with dynamic bodies; which: these bodies. Returns how many.
+
+    The plane's own motion s leads to where the body will be if nothing touches it; what impulses
+    change of that follows from fly.
+    """
+    c = 0
+    cap = w_rows.shape[1]
+    for s in range(w_count.shape[0]):
+        for k in range(w_count[s]):
+            i, b = w_rows[s, k], which[w_body[s, k]]
+            p = w_plane[s, k]
+            nx, ny, nz = np.float64(p[0]), np.float64(p[1]), np.float64(p[2])
+            r = np.float64(x[i, 3])
+            gap = nx * x[i, 0] + ny * x[i, 1] + nz * x[i, 2] - p[3] - r
+            ends[c, 0], ends[c, 1] = i, b
+            row[c, 0], row[c, 1], row[c, 2], row[c, 4] = nx, ny, nz, r
+            for e in range(3):
+                row[c, 8 + e] = 0.0
+                row[c, ARM_A + e] = 0.0
+                row[c, ARM_B + e] = x[i, e] - (r + gap) * row[c, e] - centre[b, e]
+            bx, by, bz = at_point(b, fly, row[c, ARM_B], row[c, ARM_B + 1], row[c, ARM_B + 2])
+            row[c, 8] = p[4] / law[DT] - bx
+            row[c, 9] = p[5] / law[DT] - by
+            row[c, 10] = p[6] / law[DT] - bz
+            ux, uy, uz = _speed(c, c + 1, ends, row, v, fly)
+            limit = r * (law[TOLERANCE] - 1.0)
+            if gap > limit and gap + law[DT] * (nx * ux + ny * uy + nz * uz) > limit:
+                for e in range(3):
+                    w_imp[s, k, e] = 0.0
+                continue
+            pair = mat[i] * nmat + kinds[b]
+            _finish(
+                c, c + 1, ends, row, gap, np.float64(rest[pair]), np.float64(mu_s[pair]),
+                np.float64(mu_k[pair]), law, v, fly, w, inv,
+            )  # fmt: skip
+            slot[c] = s * cap + k
+            for e in range(3):
+                imp[c, e] = law[WARM] * w_imp[s, k, e]
+            c += 1
+    return c
+
+
+@inner
+def _turn(b, rx, ry, rz, fly, h):
+    """Way (m) of the point r of body b in h (s), on its arc about the centre."""
+    ox, oy, oz = fly[b, 3], fly[b, 4], fly[b, 5]
+    rate = math.sqrt(ox * ox + oy * oy + oz * oz)
+    if h * rate < SMALL:
+        return 0.0, 0.0, 0.0
+    tx, ty, tz = oy * rz - oz * ry, oz * rx - ox * rz, ox * ry - oy * rx
+    cx, cy, cz = oy * tz - oz * ty, oz * tx - ox * tz, ox * ty - oy * tx
+    along, across = math.sin(h * rate) / rate, (1.0 - math.cos(h * rate)) / (rate * rate)
+    return along * tx + across * cx, along * ty + across * cy, along * tz + across * cz
+
+
+@inner
+def _middle(f, a, s, rot, org, x):
+    """Arm of what turns with the sampled body: of an edge its point, of all else its middle."""
+    if s[4] == EDGE:
+        return f[3] + s[3] * f[0], f[4] + s[3] * f[1], f[5] + s[3] * f[2]
+    px, py, pz = from_shape(a, rot, s[0], s[1], s[2])
+    return px + org[a, 0] - x[a, 0], py + org[a, 1] - x[a, 1], pz + org[a, 2] - x[a, 2]
+
+
+@inner
+def _bend(c, a, b, s, f, rot, org, x, fly, h, row):
+    """Take the arms to where the sample will be; return what that adds to the gap.
+
+    Corners and rims go in arcs: along the tangents at the start of a step, those about to touch
+    down would stop what rolls. Both arms change alike, so angular momentum is kept.
+    """
+    rx, ry, rz = _middle(f, a, s, rot, org, x)
+    dx, dy, dz = _turn(a, rx, ry, rz, fly, h)
+    for r in (ARM_A, ARM_B):
+        row[c, r] += dx
+        row[c, r + 1] += dy
+        row[c, r + 2] += dz
+    rx, ry, rz = rx + dx, ry + dy, rz + dz
+    ax, ay, az = fly[a, 3], fly[a, 4], fly[a, 5]
+    bx, by, bz = fly[b, 3], fly[b, 4], fly[b, 5]
+    return (
+        f[0] * (dx - h * (ay * rz - az * ry - by * dz + bz * dy))
+        + f[1] * (dy - h * (az * rx - ax * rz - bz * dx + bx * dz))
+        + f[2] * (dz - h * (ax * ry - ay * rx - bx * dy + by * dx))
+    )
+
+
+@jit
+def body_rows(
+    found, who, count, memory, slots, pairs, samples, begin, rot, org, x, bounce, part, law, v, fly,
+    w, inv, first, ends, slot, row, imp,
+):  # fmt: skip
+    """Contacts of bodies, as `rigid_contacts` found them where bodies stand now, behind `first`.
+
+    bounce: restitution of all, below 0 that of the materials; part: of the last impulses, to start
+    from.
+    """
+    for k in range(count):
+        c = first + k
+        f = found[k]
+        # with no time to move, an overlap is written as the part that position-based bodies recover
+        gap = f[GAP] / RECOVER if f[GAP] < 0.0 else f[GAP]
+        ends[c, 0], ends[c, 1] = who[k, 0], who[k, 1]
+        for e in range(3):
+            row[c, e] = f[e]
+            row[c, 8 + e] = 0.0
+            row[c, ARM_A + e] = f[3 + e]
+            row[c, ARM_B + e] = f[6 + e]
+        slot[c] = int(f[SLOT])
+        pair = np.searchsorted(slots, slot[c], side="right") - 1
+        sample = samples[begin[pairs[pair, 0]] + slot[c] - slots[pair]]
+        gap += _bend(c, who[k, 0], who[k, 1], sample, f, rot, org, x, fly, law[DT], row)
+        for e in range(3):
+            imp[c, e] = part * memory[slot[c], 1 + e]
+        _finish(
+            c, first, ends, row, gap, bounce if bounce >= 0.0 else f[BOUNCE], f[MU_S], f[MU_K], law,
+            v, fly, w, inv,
+        )  # fmt: skip
+    return first + count
+
+
+@jit
+def warm(count, first, ends, row, imp, v, fly, w, inv, friction):
+    """Start from the last impulses, without their friction where there is none in the iterations.
+
+    Those of bodies lie in the cone about the normal of now.
+    """
+    for c in range(count):
+        imp[c, 0], imp[c, 1], imp[c, 2] = project(
+            imp[c, 0], imp[c, 1], imp[c, 2], row[c, 0], row[c, 1], row[c, 2], row[c, 6], friction
+        )
+        _push(c, first, ends, row, imp[c, 0], imp[c, 1], imp[c, 2], v, fly, w, inv)
+
+
+@inner
+def _rub(c, first, ends, row, imp, v, fly, w, inv, friction):
+    """Friction at the push that there is."""
+    nx, ny, nz = row[c, 0], row[c, 1], row[c, 2]
+    px, py, pz = imp[c, 0], imp[c, 1], imp[c, 2]
+    ux, uy, uz = _speed(c, first, ends, row, v, fly)
+    speed = nx * ux + ny * uy + nz * uz
+    fx, fy, fz = project(
+        px - (ux - speed * nx) / row[c, W_T], py - (uy - speed * ny) / row[c, W_T],
+        pz - (uz - speed * nz) / row[c, W_T], nx, ny, nz, row[c, 6], friction,
+    )  # fmt: skip
+    imp[c, 0], imp[c, 1], imp[c, 2] = fx, fy, fz
+    _push(c, first, ends, row, fx - px, fy - py, fz - pz, v, fly, w, inv)
+
+
+@inner
+def _residual(c, row, speed, par):
+    """Residual (28) or of Alg. 1, as `vts_law.residual` for planes."""
+    if par[MODE] == LINEAR:
+        return speed + row[c, 3]
+    gap = row[c, 3]
+    if par[MODE] == MOVING:
+        gap += par[H] * speed
+    rate = par[K_V] * speed + par[K_C] * par[INV_H] * gap
+    return min(rate, speed + row[c, 7]) if row[c, 7] < 0.0 else rate
+
+
+@inner
+def _answer(c, first, ends, row, imp, v, fly, w, inv, par, friction):
+    """Push first, then friction at that push: their inverse masses differ."""
+    px, py, pz = imp[c, 0], imp[c, 1], imp[c, 2]
+    ux, uy, uz = _speed(c, first, ends, row, v, fly)
+    nx, ny, nz = row[c, 0], row[c, 1], row[c, 2]
+    rate = _residual(c, row, nx * ux + ny * uy + nz * uz, par)
+    if friction == RELAXED:
+        speed = nx * ux + ny * uy + nz * uz
+        slip2 = ux * ux + uy * uy + uz * uz - speed * speed
+        rate -= row[c, 6] * math.sqrt(max(slip2, 0.0))
+    before = px * nx + py * ny + pz * nz
+    push = max(before - rate / row[c, W_N], 0.0)
+    if push == 0.0 and before == 0.0:
+        return
+    more = push - before
+    imp[c, 0], imp[c, 1], imp[c, 2] = px + more * nx, py + more * ny, pz + more * nz
+    _push(c, first, ends, row, more * nx, more * ny, more * nz, v, fly, w, inv)
+    _rub(c, first, ends, row, imp, v, fly, w, inv, friction)
+
+
+@jit
+def sweep(count, first, ends, row, imp, v, fly, w, inv, par, friction, passes, it):
+    """Passes over all contacts of bodies, forwards and backwards in turns."""
+    for again in range(passes):
+        for turn in range(count):
+            c = turn if (it * passes + again) % 2 == 0 else count - 1 - turn
+            _answer(c, first, ends, row, imp, v, fly, w, inv, par, friction)
+
+
+@jit
+def rub(count, first, ends, row, imp, v, fly, w, inv):
+    """Friction after the iterations, one pass at constant push (Sec. 5)."""
+    for c in range(count):
+        _rub(c, first, ends, row, imp, v, fly, w, inv, CONE)
+
+
+@jit
+def keep(count, first, ends, slot, row, imp, share, w_imp, w_total, memory, force):
+    """Keep the impulses for the next step; force (nb, 6) += share (1/s) times them, and moments."""
+    for k in range(memory.shape[0]):
+        for e in range(4):
+            memory[k, e] = 0.0
+    for c in range(count):
+        px, py, pz = imp[c, 0], imp[c, 1], imp[c, 2]
+        for side in range(1 if c < first else 0, 2):
+            b, sign = ends[c, side], share if side == 0 else -share
+            r = row[c, ARM_A + 3 * side : ARM_A + 3 * side + 3]
+            force[b, 0] += sign * px
+            force[b, 1] += sign * py
+            force[b, 2] += sign * pz
+            force[b, 3] += sign * (r[1] * pz - r[2] * py)
+            force[b, 4] += sign * (r[2] * px - r[0] * pz)
+            force[b, 5] += sign * (r[0] * py - r[1] * px)
+        for e in range(3):
+            if c < first:
+                s, k = slot[c] // w_imp.shape[1], slot[c] % w_imp.shape[1]
+                w_imp[s, k, e] = imp[c, e]
+                w_total[s, k, e] += share * imp[c, e]
+            else:
+                memory[slot[c], 1 + e] = imp[c, e]
