@@ -25,7 +25,7 @@ from berm.kernels.rigid_contacts import (
     softness,
 )
 from berm.kernels.rigid_motion import at_point, shift
-from berm.kernels.vts_contacts import BENT, BOUNCE_FROM, DT, GAMMA, SLIP, TOLERANCE, WARM
+from berm.kernels.vts_contacts import BENT, BOUNCE_FROM, DT, GAMMA, SLIP, TOLERANCE
 from berm.kernels.vts_law import (
     CONE,
     INV_H,
@@ -136,13 +136,13 @@ def _finish(c, first, ends, row, gap, e, mu_s, mu_k, law, v, fly, w, inv):
 
 @jit
 def particle_rows(
-    w_count, w_rows, w_body, w_plane, w_imp, which, x, v, mat, nmat, kinds, mu_s, mu_k, rest, law,
-    centre, fly, w, inv, ends, slot, row, imp,
+    w_count, w_rows, w_body, w_plane, w_imp, which, x, v, mat, nmat, kinds, mu_s, mu_k, rest, part,
+    law, centre, fly, w, inv, ends, slot, row, imp,
 ):  # fmt: skip
     """Contacts of particles with dynamic bodies; which: these bodies. Returns how many.
 
-    The plane's own motion s leads to where the body will be if nothing touches it; what impulses
-    change of that follows from fly.
+    part: of the last impulses, to start from. The plane's own motion s leads to where the body will
+    be if nothing touches it; what impulses change of that follows from fly.
     """
     c = 0
     cap = w_rows.shape[1]
@@ -176,7 +176,7 @@ def particle_rows(
             )  # fmt: skip
             slot[c] = s * cap + k
             for e in range(3):
-                imp[c, e] = law[WARM] * w_imp[s, k, e]
+                imp[c, e] = part * w_imp[s, k, e]
             c += 1
     return c
 
@@ -233,8 +233,7 @@ def body_rows(
 ):  # fmt: skip
     """Contacts of bodies, as `rigid_contacts` found them where bodies stand now, behind `first`.
 
-    bounce: restitution of all, below 0 that of the materials; part: of the last impulses, to start
-    from.
+    bounce: restitution of all, below 0 that of the materials; part: as there.
     """
     for k in range(count):
         c = first + k

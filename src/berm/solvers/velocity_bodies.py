@@ -24,8 +24,8 @@ from berm.solvers.walls import Walls
 
 Array = npt.NDArray[Any]
 
-PASSES = 4  # over the contacts of bodies, which are few, for one over those of the grains
-WARM_MOST = 0.8  # of the impulses between bodies: more shakes tall stacks
+PASSES = 8  # over the contacts of bodies, which are few, for one over those of the grains
+WARM_MOST = 0.8  # of the last impulses: more shakes tall stacks, and plates among grains
 PAD = 8  # particles are read eight at a time
 
 
@@ -144,7 +144,7 @@ class BodyRows:
         if not self.active:
             return
         rigid, walls = self.rigid, self.walls
-        law = law.astype(np.float64)
+        law, part = law.astype(np.float64), min(float(law[WARM]), WARM_MOST)
         self._reserve((walls.contacts if len(x) else 0) + rigid.contacts)
         masses = (self.fly, rigid.w, rigid.inv)
         into = (self.ends, self.slot, self.row, self.imp)
@@ -152,16 +152,15 @@ class BodyRows:
         if len(x) and walls.contacts:
             self.first = vb.particle_rows(
                 walls.count, walls.rows, walls.body, walls.plane, walls.impulse, self.which, x, v,
-                material, pairing.count, self.kinds, pairing.mu_s, pairing.mu_k, pairing.rest, law,
-                rigid.x, *masses, *into,
+                material, pairing.count, self.kinds, pairing.mu_s, pairing.mu_k, pairing.rest, part,
+                law, rigid.x, *masses, *into,
             )  # fmt: skip
         self.count = vb.body_rows(
             rigid.rows, rigid.who, rigid.contacts, rigid.memory, rigid.slots, rigid.pairs,
             rigid.samples, rigid.first, rigid.rot, rigid.org, rigid.x,
-            -1.0 if restitution is None else restitution, min(float(law[WARM]), WARM_MOST), law, v,
-            *masses, self.first, *into,
+            -1.0 if restitution is None else restitution, part, law, v, *masses, self.first, *into,
         )  # fmt: skip
-        self.warm = law[WARM] > 0.0
+        self.warm = part > 0.0
 
     def _rows(self, v: Array) -> tuple[Any, ...]:
         rigid = self.rigid
