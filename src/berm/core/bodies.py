@@ -19,8 +19,8 @@ class Body:
 
     position (3,) m and velocity (3,) m/s of the shape's origin, rotation (3, 3) and
     angular_velocity (3,) rad/s hold for the coming step; force (3,) N and torque (3,) Nm about the
-    origin are what the grains exerted, averaged over the last step; with solvers "vts" and "sp" also
-    what other bodies did. kind: "static", "kinematic" (has a motion) or "dynamic".
+    origin are what the grains exerted, averaged over the last step; with solvers "vts" and "sp"
+    also what other bodies did. kind: "static", "kinematic" (has a motion) or "dynamic".
     """
 
     def __init__(
