@@ -22,12 +22,10 @@ from berm.kernels.rigid_contacts import (
     RECOVER,
     SLOT,
     from_shape,
-    softness,
 )
 from berm.kernels.rigid_motion import at_point, shift
 from berm.kernels.vts_contacts import BENT, BOUNCE_FROM, DT, GAMMA, SLIP, TOLERANCE
 from berm.kernels.vts_law import (
-    CONE,
     INV_H,
     K_C,
     K_V,
@@ -38,10 +36,11 @@ from berm.kernels.vts_law import (
     ROW,
     H,
     project,
+    tangents,
 )
 
-ARM_A, ARM_B, W_N, W_T = ROW, ROW + 3, ROW + 6, ROW + 7
-WIDTH = ROW + 8
+ARM_A, ARM_B, W_N, W_T, MASS = ROW, ROW + 3, ROW + 6, ROW + 7, ROW + 8
+WIDTH = ROW + 17
 SMALL = 1e-6  # rad: less is no turn
 
 
@@ -63,34 +62,44 @@ def _bias(gap, speed, e, law):
 
 
 @inner
-def _give(c, first, ends, row, nx, ny, nz, v, w, inv):
-    """Inverse mass of a contact along a unit vector, of both partners."""
-    a, b = ends[c, 0], ends[c, 1]
-    r, s = row[c, ARM_A : ARM_A + 3], row[c, ARM_B : ARM_B + 3]
-    other = softness(b, s[0], s[1], s[2], nx, ny, nz, w, inv)
-    if c < first:
-        return np.float64(v[a, 3]) + other
-    return softness(a, r[0], r[1], r[2], nx, ny, nz, w, inv) + other
-
-
-@inner
 def _weigh(c, first, ends, row, v, w, inv):
-    """Inverse mass along the normal, and the largest across it."""
-    nx, ny, nz = row[c, 0], row[c, 1], row[c, 2]
-    if abs(nx) < 0.6:
-        size = math.sqrt(ny * ny + nz * nz)
-        tx, ty, tz = 0.0, nz / size, -ny / size
-    else:
-        size = math.sqrt(nx * nx + ny * ny)
-        tx, ty, tz = ny / size, -nx / size, 0.0
-    sx, sy, sz = ny * tz - nz * ty, nz * tx - nx * tz, nx * ty - ny * tx
-    half = math.sqrt(0.5)
-    one = _give(c, first, ends, row, tx, ty, tz, v, w, inv)
-    two = _give(c, first, ends, row, sx, sy, sz, v, w, inv)
-    mixed = _give(
-        c, first, ends, row, half * (tx + sx), half * (ty + sy), half * (tz + sz), v, w, inv
-    ) - 0.5 * (one + two)
-    row[c, W_N] = _give(c, first, ends, row, nx, ny, nz, v, w, inv)
+    """Inverse mass K (3, 3) at the contact, u += K p; the normal's part, and the largest across it.
+
+    K = w - [r] I^-1 [r] for each partner, [Mueller20] (2); for a grain w alone.
+    """
+    k = row[c, MASS : MASS + 9].reshape(3, 3)
+    for i in range(3):
+        for j in range(3):
+            k[i, j] = 0.0
+    for side in range(2):
+        b = ends[c, side]
+        light = np.float64(v[b, 3]) if side == 0 and c < first else w[b]
+        for i in range(3):
+            k[i, i] += light
+        if (side == 0 and c < first) or light == 0.0:
+            continue
+        r = row[c, ARM_A + 3 * side : ARM_A + 3 * side + 3]
+        for j in range(3):
+            ex = 1.0 if j == 0 else 0.0
+            ey = 1.0 if j == 1 else 0.0
+            ez = 1.0 if j == 2 else 0.0
+            tx, ty, tz = r[1] * ez - r[2] * ey, r[2] * ex - r[0] * ez, r[0] * ey - r[1] * ex
+            ox = inv[b, 0, 0] * tx + inv[b, 0, 1] * ty + inv[b, 0, 2] * tz
+            oy = inv[b, 1, 0] * tx + inv[b, 1, 1] * ty + inv[b, 1, 2] * tz
+            oz = inv[b, 2, 0] * tx + inv[b, 2, 1] * ty + inv[b, 2, 2] * tz
+            k[0, j] += oy * r[2] - oz * r[1]
+            k[1, j] += oz * r[0] - ox * r[2]
+            k[2, j] += ox * r[1] - oy * r[0]
+    ax, ay, az, bx, by, bz = tangents(row[c, 0], row[c, 1], row[c, 2])
+    normal, one, two, mixed = 0.0, 0.0, 0.0, 0.0
+    n, s, t = row[c, :3], (ax, ay, az), (bx, by, bz)
+    for i in range(3):
+        for j in range(3):
+            normal += n[i] * k[i, j] * n[j]
+            one += s[i] * k[i, j] * s[j]
+            two += t[i] * k[i, j] * t[j]
+            mixed += s[i] * k[i, j] * t[j]
+    row[c, W_N] = normal
     row[c, W_T] = 0.5 * (one + two) + math.sqrt(0.25 * (one - two) ** 2 + mixed * mixed)
 
 
@@ -272,68 +281,82 @@ def warm(count, first, ends, row, imp, v, fly, w, inv, friction):
         _push(c, first, ends, row, imp[c, 0], imp[c, 1], imp[c, 2], v, fly, w, inv)
 
 
-@inner
-def _rub(c, first, ends, row, imp, v, fly, w, inv, friction):
-    """Friction at the push that there is."""
-    nx, ny, nz = row[c, 0], row[c, 1], row[c, 2]
-    px, py, pz = imp[c, 0], imp[c, 1], imp[c, 2]
-    ux, uy, uz = _speed(c, first, ends, row, v, fly)
-    speed = nx * ux + ny * uy + nz * uz
-    fx, fy, fz = project(
-        px - (ux - speed * nx) / row[c, W_T], py - (uy - speed * ny) / row[c, W_T],
-        pz - (uz - speed * nz) / row[c, W_T], nx, ny, nz, row[c, 6], friction,
-    )  # fmt: skip
-    imp[c, 0], imp[c, 1], imp[c, 2] = fx, fy, fz
-    _push(c, first, ends, row, fx - px, fy - py, fz - pz, v, fly, w, inv)
+@jit
+def sweep(count, first, ends, row, imp, v, fly, w, inv, par, friction, passes, it, rub):
+    """Passes over all contacts of bodies, forwards and backwards in turns.
 
-
-@inner
-def _residual(c, row, speed, par):
-    """Residual (28) or of Alg. 1, as `vts_law.residual` for planes."""
-    if par[MODE] == LINEAR:
-        return speed + row[c, 3]
-    gap = row[c, 3]
-    if par[MODE] == MOVING:
-        gap += par[H] * speed
-    rate = par[K_V] * speed + par[K_C] * par[INV_H] * gap
-    return min(rate, speed + row[c, 7]) if row[c, 7] < 0.0 else rate
-
-
-@inner
-def _answer(c, first, ends, row, imp, v, fly, w, inv, par, friction):
-    """Push first, then friction at that push: their inverse masses differ."""
-    px, py, pz = imp[c, 0], imp[c, 1], imp[c, 2]
-    ux, uy, uz = _speed(c, first, ends, row, v, fly)
-    nx, ny, nz = row[c, 0], row[c, 1], row[c, 2]
-    rate = _residual(c, row, nx * ux + ny * uy + nz * uz, par)
-    if friction == RELAXED:
+    Push first, then friction at that push, for their inverse masses differ; with `rub` friction
+    alone, at the push that there is. All in one loop on numbers: handed on, arrays cost more than
+    the arithmetic.
+    """
+    mode, h, k_v, k_c = par[MODE], par[H], par[K_V], par[K_C] * par[INV_H]
+    for turn in range(passes * count):
+        c = turn % count
+        if (it * passes + turn // count) % 2 == 1:
+            c = count - 1 - c
+        a, b = ends[c, 0], ends[c, 1]
+        nx, ny, nz = row[c, 0], row[c, 1], row[c, 2]
+        px, py, pz = imp[c, 0], imp[c, 1], imp[c, 2]
+        rx, ry, rz = row[c, ARM_B], row[c, ARM_B + 1], row[c, ARM_B + 2]
+        ux = -row[c, 8] - (fly[b, 0] + fly[b, 4] * rz - fly[b, 5] * ry)
+        uy = -row[c, 9] - (fly[b, 1] + fly[b, 5] * rx - fly[b, 3] * rz)
+        uz = -row[c, 10] - (fly[b, 2] + fly[b, 3] * ry - fly[b, 4] * rx)
+        if c < first:
+            ux, uy, uz = ux + v[a, 0], uy + v[a, 1], uz + v[a, 2]
+        else:
+            rx, ry, rz = row[c, ARM_A], row[c, ARM_A + 1], row[c, ARM_A + 2]
+            ux += fly[a, 0] + fly[a, 4] * rz - fly[a, 5] * ry
+            uy += fly[a, 1] + fly[a, 5] * rx - fly[a, 3] * rz
+            uz += fly[a, 2] + fly[a, 3] * ry - fly[a, 4] * rx
         speed = nx * ux + ny * uy + nz * uz
-        slip2 = ux * ux + uy * uy + uz * uz - speed * speed
-        rate -= row[c, 6] * math.sqrt(max(slip2, 0.0))
-    before = px * nx + py * ny + pz * nz
-    push = max(before - rate / row[c, W_N], 0.0)
-    if push == 0.0 and before == 0.0:
-        return
-    more = push - before
-    imp[c, 0], imp[c, 1], imp[c, 2] = px + more * nx, py + more * ny, pz + more * nz
-    _push(c, first, ends, row, more * nx, more * ny, more * nz, v, fly, w, inv)
-    _rub(c, first, ends, row, imp, v, fly, w, inv, friction)
-
-
-@jit
-def sweep(count, first, ends, row, imp, v, fly, w, inv, par, friction, passes, it):
-    """Passes over all contacts of bodies, forwards and backwards in turns."""
-    for again in range(passes):
-        for turn in range(count):
-            c = turn if (it * passes + again) % 2 == 0 else count - 1 - turn
-            _answer(c, first, ends, row, imp, v, fly, w, inv, par, friction)
-
-
-@jit
-def rub(count, first, ends, row, imp, v, fly, w, inv):
-    """Friction after the iterations, one pass at constant push (Sec. 5)."""
-    for c in range(count):
-        _rub(c, first, ends, row, imp, v, fly, w, inv, CONE)
+        before = px * nx + py * ny + pz * nz
+        more = 0.0
+        if not rub:
+            rate = speed + row[c, 3]  # (28), or Alg. 1 for a plane
+            if mode != LINEAR:
+                rate = k_v * speed + k_c * (row[c, 3] + (h * speed if mode == MOVING else 0.0))
+                if row[c, 7] < 0.0:
+                    rate = min(rate, speed + row[c, 7])
+            if friction == RELAXED:
+                slip2 = ux * ux + uy * uy + uz * uz - speed * speed
+                rate -= row[c, 6] * math.sqrt(max(slip2, 0.0))
+            more = max(before - rate / row[c, W_N], 0.0) - before
+        if before + more <= 0.0 and before == 0.0:
+            continue
+        dx, dy, dz = more * nx, more * ny, more * nz
+        m = MASS
+        ux += row[c, m] * dx + row[c, m + 1] * dy + row[c, m + 2] * dz
+        uy += row[c, m + 3] * dx + row[c, m + 4] * dy + row[c, m + 5] * dz
+        uz += row[c, m + 6] * dx + row[c, m + 7] * dy + row[c, m + 8] * dz
+        speed = nx * ux + ny * uy + nz * uz
+        give = row[c, W_T]
+        fx, fy, fz = project(
+            px + dx - (ux - speed * nx) / give, py + dy - (uy - speed * ny) / give,
+            pz + dz - (uz - speed * nz) / give, nx, ny, nz, row[c, 6], friction,
+        )  # fmt: skip
+        imp[c, 0], imp[c, 1], imp[c, 2] = fx, fy, fz
+        dx, dy, dz = fx - px, fy - py, fz - pz
+        for side in range(2):
+            e = ends[c, side]
+            if side == 0 and c < first:
+                v[e, 0] += v[e, 3] * dx
+                v[e, 1] += v[e, 3] * dy
+                v[e, 2] += v[e, 3] * dz
+            elif w[e] > 0.0:
+                sign = 1.0 - 2.0 * side
+                r = ARM_A + 3 * side
+                rx, ry, rz = sign * row[c, r], sign * row[c, r + 1], sign * row[c, r + 2]
+                tx, ty, tz = ry * dz - rz * dy, rz * dx - rx * dz, rx * dy - ry * dx
+                light = sign * w[e]
+                fly[e, 0] += light * dx
+                fly[e, 1] += light * dy
+                fly[e, 2] += light * dz
+                fly[e, 3] += inv[e, 0, 0] * tx + inv[e, 0, 1] * ty + inv[e, 0, 2] * tz
+                fly[e, 4] += inv[e, 1, 0] * tx + inv[e, 1, 1] * ty + inv[e, 1, 2] * tz
+                fly[e, 5] += inv[e, 2, 0] * tx + inv[e, 2, 1] * ty + inv[e, 2, 2] * tz
+                fly[e, 6] += tx
+                fly[e, 7] += ty
+                fly[e, 8] += tz
 
 
 @jit

@@ -16,6 +16,7 @@ from berm.core.errors import InputError
 from berm.kernels import rigid_motion as rm
 from berm.kernels import vts_bodies as vb
 from berm.kernels.vts_contacts import WARM
+from berm.kernels.vts_law import CONE
 from berm.solvers.base import WorldView
 from berm.solvers.contact_list import ContactList
 from berm.solvers.rigid import Moving, Rigid
@@ -176,12 +177,12 @@ class BodyRows:
     def sweep(self, v: Array, par: Array, friction: int, it: int) -> None:
         """Answer all contacts of bodies, one after the other; v and the bodies follow at once."""
         if self.count:
-            vb.sweep(*self._rows(v), par.astype(np.float64), friction, PASSES, it)
+            vb.sweep(*self._rows(v), par.astype(np.float64), friction, PASSES, it, False)
 
-    def rub(self, v: Array) -> None:
-        """Friction after the solver (Sec. 5)."""
+    def rub(self, v: Array, par: Array) -> None:
+        """Friction after the solver, one pass at constant push (Sec. 5)."""
         if self.count:
-            vb.rub(*self._rows(v))
+            vb.sweep(*self._rows(v), par.astype(np.float64), CONE, 1, 0, True)
 
     def move(self, h: float) -> None:
         """New poses, (7); free rotation keeps |L|."""

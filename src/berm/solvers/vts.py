@@ -205,7 +205,7 @@ class VTS:
             self.used.run(0, self.iterations)
         if self.friction == "post":
             self._rub(v, par)
-            self.bodies.rub(v)
+            self.bodies.rub(v, par)
         self.last_h = h
 
     def _iterate_slowly(self, x: Array, v: Array, h: float, first: int, forms: bool) -> None:
