@@ -74,8 +74,8 @@ def against_twin(grains: int, rounds: int) -> dict[str, float]:
         v1[:], v2[:] = v0, v0
 
     def gs() -> None:
-        vts_sweep.sweep(0, ITERATIONS, 0, r.unit, r.colour, r.turn, r.kind, r.first, r.last,
-                        *r.shape, r.row, ours, v1, par, 2)  # fmt: skip
+        vts_sweep.sweep(0, ITERATIONS, 0, *r.order, *r.shape, r.row, ours, change, r.block, v1, par,
+                        2)  # fmt: skip
 
     def gs_twin() -> None:
         twin.gauss_seidel(ITERATIONS, ctypes.c_int64(len(order)),
@@ -83,8 +83,8 @@ def against_twin(grains: int, rounds: int) -> dict[str, float]:
 
     def ij() -> None:
         change[:] = 0
-        vts_jacobi.iterate(0, ITERATIONS, ITERATIONS, 0, 1.0, 0.6, *r.chunks, *r.shape, r.faces,
-                           r.row, ours, change, v1, r.n, r.start, r.item, par, 2)  # fmt: skip
+        vts_jacobi.iterate(0, ITERATIONS, ITERATIONS, 0, 1.0, 0.6, *r.order, *r.shape, r.row, ours,
+                           change, r.block, v1, r.old, par, 2)  # fmt: skip
 
     def ij_twin() -> None:
         change[:] = 0

@@ -2,7 +2,8 @@
 
 A unit is a run of blocks of constraints; units of one colour share no particle, so they run side by
 side, one colour after the other. The order, and with it every bit, is the same on any number of
-threads. Within a unit each answer moves its particles at once.
+threads. Within a unit each answer moves its particles at once. Links of one block share no particle
+either: `vts_blocks` answers many together.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from berm.kernels.jit import inline, inner, pjit, prange
+from berm.kernels.vts_blocks import HAND, pack, respond
 from berm.kernels.vts_law import (
     BETA,
     FACE,
@@ -30,7 +32,7 @@ from berm.kernels.vts_law import (
 
 
 @inline
-def _pairs(kind, first, last, ends, row, imp, v, law, friction):
+def _pairs(first, last, ends, row, imp, v, law, friction):
     for c in range(np.uint64(first), np.uint64(last)):
         i, j = np.uint64(ends[c, 0]), np.uint64(ends[c, 1])
         px, py, pz = imp[c, 0], imp[c, 1], imp[c, 2]
@@ -38,7 +40,7 @@ def _pairs(kind, first, last, ends, row, imp, v, law, friction):
         ax, ay, az, wi = v[i, 0], v[i, 1], v[i, 2], v[i, 3]
         bx, by, bz, wj = v[j, 0], v[j, 1], v[j, 2], v[j, 3]
         fx, fy, fz = answer(
-            kind, numbers(row, c), ax - bx, ay - by, az - bz, px, py, pz, none, none, none, law,
+            PAIR, numbers(row, c), ax - bx, ay - by, az - bz, px, py, pz, none, none, none, law,
             friction,
         )  # fmt: skip
         imp[c, 0], imp[c, 1], imp[c, 2] = fx, fy, fz
@@ -120,16 +122,18 @@ def _form(c, k, quad, grad, row, imp, v, par):
 
 
 @inner
-def _sweep_unit(u, unit, kind, first, last, ends, quad, coef, grad, qbase, row, imp, v, par,
-                friction):  # fmt: skip
-    law = loaded(par)
+def _sweep_unit(u, unit, kind, first, last, place, ends, quad, coef, grad, qbase, row, imp, block,
+                v, par, friction):  # fmt: skip
+    law, hand = loaded(par), np.zeros(HAND, v.dtype)
     for b in range(unit[u], unit[u + 1]):
         if kind[b] == PAIR:
-            _pairs(PAIR, first[b], last[b], ends, row, imp, v, law, friction)
+            _pairs(first[b], last[b], ends, row, imp, v, law, friction)
         elif kind[b] == WALL:
             _walls(first[b], last[b], ends, row, imp, v, law, friction)
         elif kind[b] == LINK:
-            _pairs(LINK, first[b], last[b], ends, row, imp, v, law, friction)
+            respond(
+                LINK, False, first[b], last[b], place[b], ends, block, hand, v, v, law, friction
+            )
         elif kind[b] == FACE:
             for c in range(first[b], last[b]):
                 _face(c, c - qbase, quad, coef, row, imp, v, par, friction)
@@ -140,20 +144,23 @@ def _sweep_unit(u, unit, kind, first, last, ends, quad, coef, grad, qbase, row, 
 
 @pjit
 def sweep(
-    begin, end, delay, unit, colour, turn, kind, first, last, ends, quad, coef, grad, qbase, row,
-    imp, v, par, friction,
+    begin, end, delay, unit, colour, turn, kind, first, last, place, ends, quad, coef, grad, qbase,
+    row, imp, change, block, v, par, friction,
 ):  # fmt: skip
     """Iterations `begin` to `end`; turn[colour[k] : colour[k + 1]] are the units of colour k.
 
     SP moves positions from iteration `delay` on.
     """
     par[BETA] = 0.0
+    for k in prange(kind.shape[0]):
+        if kind[k] == LINK:
+            pack(first[k], last[k], place[k], row, imp, change, block)
     for it in range(begin, end):
         if par[MODE] == FIXED and it >= delay:
             par[MODE] = MOVING
         for k in range(colour.shape[0] - 1):
             for m in prange(colour[k], colour[k + 1]):
                 _sweep_unit(
-                    turn[m], unit, kind, first, last, ends, quad, coef, grad, qbase, row, imp, v,
-                    par, friction,
+                    turn[m], unit, kind, first, last, place, ends, quad, coef, grad, qbase, row,
+                    imp, block, v, par, friction,
                 )  # fmt: skip

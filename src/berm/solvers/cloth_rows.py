@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from berm.core.cloth import Cloth
-from berm.kernels import cloth_faces, vts_contacts
+from berm.kernels import cloth_faces, cloth_links, vts_contacts
 from berm.kernels.vts_law import FACE, FORM, LINK, WALL
 from berm.solvers.base import WorldView
 from berm.solvers.contact_list import slab_limits
@@ -18,8 +18,28 @@ from berm.solvers.walls import Walls
 
 Array = npt.NDArray[Any]
 
-LINKS_TOGETHER = 2500  # links that one unit sweeps
+LINKS_TOGETHER = 4000  # links that one unit sweeps, about
+FEWEST_BANDS = 8  # sweeps go along the cloth, which carries corrections far
 SLACK = 1.0  # radii: grains this far from a face take part, for links may jerk it at them
+
+
+def _order(links: Array) -> tuple[Array, Array, Array]:
+    """Order links by bands along the cloth, and in a unit of them by turns that share no vertex.
+
+    Returns the order, the places where turns begin and the last ends, and the unit of each turn.
+    """
+    low = links.min(axis=1)
+    parts = max(len(links) // LINKS_TOGETHER, 1)
+    bands = max(parts, FEWEST_BANDS)
+    band = low * bands // (int(low.max(initial=0)) + 1)
+    order = np.argsort(band, kind="stable")
+    unit, turn = band[order] * parts // bands, np.zeros(len(links), np.int64)
+    free = np.full((int(links.max(initial=0)) + 1, 2), -1)
+    cloth_links.turns(links[order], unit, free, turn)
+    by_turn = np.lexsort((turn, unit))
+    new = np.diff(unit, prepend=-1).astype(bool) | np.diff(turn[by_turn], prepend=-1).astype(bool)
+    begin = np.flatnonzero(new)
+    return order[by_turn], np.append(begin, len(links)), unit[begin]
 
 
 class ClothRows:
@@ -45,11 +65,19 @@ class ClothRows:
         self.base = np.cumsum([0] + [len(c.position) for c in cloths])
         if len(self.side) != len(cloths):
             self.side = [np.zeros(0, np.int8) for _ in cloths]
-        pairs, rest, share = [], [], []
+        pairs, rest, share, at = [], [], [], 0
+        self.link_units: list[Unit] = []
         for cloth, base in zip(cloths, self.base, strict=False):
-            low = cloth.links.min(axis=1, initial=len(cloth.position))
-            order = np.argsort(low // max(len(cloth.position) // 8, 1), kind="stable")
-            pairs.append(cloth.links[order] + base)
+            order, turn, unit = _order(cloth.links)
+            links = cloth.links[order] + base
+            for u in np.unique(unit):
+                mine = np.flatnonzero(unit == u)
+                first, last = at + turn[mine], at + turn[mine + 1]
+                ends = links[turn[mine[0]] : turn[mine[-1] + 1]]
+                blocks = np.stack([np.full(len(mine), LINK), first, last], 1)
+                self.link_units.append(Unit(blocks, int(ends.min()), int(ends.max()) + 1))
+            at += len(links)
+            pairs.append(links)
             rest.append(cloth.rest[order])
             # [MHHR07]: so that all iterations together correct `stiffness` of the error
             share.append(1.0 - (1.0 - cloth.stiffness[order]) ** (1.0 / iterations))
@@ -167,22 +195,13 @@ class ClothRows:
 
     def _fill_links(self, rows: Rows, x: Array, first: int, at: int) -> list[Unit]:
         """Links start from nothing: their directions turn too fast for last impulses to help."""
-        here = slice(at, at + len(self.pairs))
-        pairs = self.pairs + first
-        d = x[pairs[:, 0], :3].astype(float) - x[pairs[:, 1], :3]
-        far = np.linalg.norm(d, axis=1)
-        row = rows.row[here]
-        row[:] = 0
-        row[:, :3] = d / np.maximum(far, 1e-30)[:, None]
-        row[:, 3], row[:, 4], row[:, 11] = far - self.rest, self.rest, self.share
-        rows.ends[here] = pairs
-        rows.imp[here] = 0
-        units = []
-        for begin in range(0, len(pairs), LINKS_TOGETHER):
-            part = pairs[begin : begin + LINKS_TOGETHER]
-            block = (LINK, at + begin, at + begin + len(part))
-            units.append(Unit([block], int(part.min()), int(part.max()) + 1))
-        return units
+        cloth_links.links(
+            at, first, self.pairs, self.rest, self.share, x, rows.ends, rows.row, rows.imp
+        )
+        return [
+            Unit(unit.blocks + np.array([0, at, at]), unit.low + first, unit.high + first)
+            for unit in self.link_units
+        ]
 
     def _fill_walls(
         self, world: WorldView, rows: Rows, x: Array, v: Array, first: int, law: Array,

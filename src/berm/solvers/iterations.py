@@ -82,8 +82,8 @@ class GaussSeidel(Iteration):
         """Sweep unit after unit, colours side by side."""
         r = self.rows
         vts_sweep.sweep(
-            begin, end, self.tuning.delay, r.unit, r.colour, r.turn, r.kind, r.first, r.last,
-            *r.shape, r.row, r.imp, self.v, self.par, self.friction,
+            begin, end, self.tuning.delay, *r.order, *r.shape, r.row, r.imp, r.change, r.block,
+            self.v, self.par, self.friction,
         )  # fmt: skip
 
 
@@ -96,12 +96,11 @@ class Jacobi(Iteration):
     grow = 0.0  # a of (36); 0: no memory of the last change
 
     def run(self, begin: int, end: int) -> None:
-        """Do both passes `end - begin` times."""
+        """Answer all constraints from the velocities that each iteration begins with."""
         r = self.rows
         vts_jacobi.iterate(
-            begin, end, self.tuning.most, self.tuning.delay, self.grow, self.tuning.b, *r.chunks,
-            *r.shape, r.faces, r.row, r.imp, r.change, self.v, r.n, r.start, r.item, self.par,
-            self.friction,
+            begin, end, self.tuning.most, self.tuning.delay, self.grow, self.tuning.b, *r.order,
+            *r.shape, r.row, r.imp, r.change, r.block, self.v, r.old, self.par, self.friction,
         )  # fmt: skip
 
 

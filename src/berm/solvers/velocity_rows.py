@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from berm.kernels import vts_jacobi
-from berm.kernels.vts_law import ROW
+from berm.kernels import vts_blocks, vts_jacobi
+from berm.kernels.vts_law import FORM, LINK, ROW
 from berm.solvers.contact_list import colour_slabs
 
 Array = npt.NDArray[Any]
@@ -20,7 +20,7 @@ CHUNK = 256  # constraints that one turn of a parallel pass answers
 class Unit:
     """Blocks (kind, first, last) that one thread sweeps, and the range of particles they touch."""
 
-    blocks: list[tuple[int, int, int]]
+    blocks: Array | list[tuple[int, int, int]]
     low: int
     high: int
 
@@ -31,12 +31,15 @@ class Rows:
     ends (m, 2) int32: particles of contacts and links. quad (q, 4) int32: those of faces and of
     constraints with gradients, which stand from row `qbase` on, faces first; coef (q, 4): weights
     of a face's corners, 1 for the grain; grad (q, 4, 3): gradients. imp (m, 4): impulses, N s;
-    change: what the last iteration added. Units of one colour share no particle.
+    change: what the last iteration added. Units of one colour share no particle. block: rows as
+    `kernels.vts_blocks` has them, from place[b] on; old (n, 4): velocities of an iteration's start.
     """
 
     def __init__(self, dtype: npt.DTypeLike) -> None:
         self.dtype = np.dtype(dtype)
         self.n = 0
+        self.block: Array = np.zeros((0, vts_blocks.NUMBERS), self.dtype)
+        self.old: Array = np.zeros((0, 4), self.dtype)
         self.reserve(0, 0)
         self.arrange([], 0)
 
@@ -59,19 +62,24 @@ class Rows:
     def arrange(self, units: list[Unit], n: int) -> None:
         """Set the order: units by colour for sweeps, equal chunks for passes over everything."""
         self.n = n
-        blocks = [block for unit in units for block in unit.blocks]
-        counts = [len(unit.blocks) for unit in units]
-        self.unit = np.cumsum([0, *counts]).astype(np.int64)
-        self.kind, self.first, self.last = _columns(blocks)
+        blocks = [np.zeros((0, 3), np.int64), *(np.asarray(unit.blocks) for unit in units)]
+        self.unit = np.cumsum([len(some) for some in blocks]).astype(np.int64)
+        self.kind, self.first, self.last = np.ascontiguousarray(np.concatenate(blocks).T)
         reach = np.array([(unit.low, unit.high) for unit in units], np.int64).reshape(-1, 2)
         self.colour, self.turn = colour_slabs(reach)
-        chunks = [
-            (kind, at, min(at + CHUNK, last))
-            for kind, first, last in blocks
-            for at in range(first, last, CHUNK)
-        ]
-        self.chunks = _columns(chunks)
-        self.sums: Array = np.zeros((max(len(chunks), 1), 2))
+        needed = -(-(self.last - self.first) // vts_blocks.LANES)
+        self.place = np.cumsum([0, *needed]).astype(np.int64)[:-1]
+        if len(self.block) < needed.sum():
+            self.block = np.zeros((int(1.2 * needed.sum()), vts_blocks.NUMBERS), self.dtype)
+        if len(self.old) != n:
+            self.old = np.zeros((n, 4), self.dtype)
+        parts = -(-(self.last - self.first) // CHUNK)
+        b = np.repeat(np.arange(len(parts)), parts)
+        at = self.first[b] + CHUNK * (
+            np.arange(len(b)) - np.repeat(np.cumsum(parts) - parts, parts)
+        )
+        self.chunks = self.kind[b], at, np.minimum(at + CHUNK, self.last[b])
+        self.sums: Array = np.zeros((max(len(b), 1), 2))
         self.start: Array = np.zeros(1, np.int64)
         self.item: Array = np.zeros(0, np.int64)
 
@@ -79,6 +87,12 @@ class Rows:
     def count(self) -> int:
         """Number of constraints."""
         return int((self.last - self.first).sum())
+
+    @property
+    def contacts(self) -> int:
+        """Number of constraints that may rub."""
+        rubs = (self.kind != LINK) & (self.kind != FORM)
+        return int((self.last - self.first)[rubs].sum())
 
     def find_neighbours(self) -> None:
         """List the constraints of each particle."""
@@ -109,12 +123,11 @@ class Rows:
         )  # fmt: skip
 
     @property
+    def order(self) -> tuple[Array, ...]:
+        """Units by colour and their blocks of constraints: for the kernels."""
+        return self.unit, self.colour, self.turn, self.kind, self.first, self.last, self.place
+
+    @property
     def shape(self) -> tuple[Any, ...]:
         """What says where constraints act: for the kernels."""
         return self.ends, self.quad, self.coef, self.grad, self.qbase
-
-
-def _columns(blocks: list[tuple[int, int, int]]) -> tuple[Array, Array, Array]:
-    table = np.array(blocks, np.int64).reshape(-1, 3)
-    kind, first, last = (np.ascontiguousarray(table[:, k]) for k in range(3))
-    return kind, first, last

@@ -265,6 +265,8 @@ class VTS:
     def _rub(self, v: Array, par: Array) -> None:
         """Friction after the solver, in one pass with constant push (Sec. 5)."""
         rows = self.rows
+        if not rows.contacts:
+            return
         rows.find_neighbours()
         rows.set_alpha(v, 0.5, 1.0)
         vts_krylov.post(
