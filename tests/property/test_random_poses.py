@@ -431,7 +431,7 @@ DEEP = {
 
 
 @pytest.mark.xfail(
-    strict=True, reason="dem's mesh contacts know no inside: kernel.mesh_contacts has no push_out"
+    strict=True, reason="dem's mesh contacts know no inside: mesh_touches has no push_out"
 )
 @pytest.mark.parametrize("name", list(DEEP))
 def test_a_centre_within_a_solid_of_triangles_is_pushed_out(name):

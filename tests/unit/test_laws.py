@@ -173,11 +173,11 @@ def test_every_law_declares_itself():
 
 
 def test_default_choice_is_the_file_itself_and_others_are_copies():
-    """The kernel for the default laws is `kernel.py`; another choice has its own file."""
+    """The default laws are composed in `blocks.py`; another choice has its own file."""
     plain = composed({role: law(role, name) for role, name in (
         ("normal", "linear"), ("tangential", "history"), ("rolling", "none"), ("cohesion", "none")
     )})  # fmt: skip
-    assert plain.__name__ == "berm.laws.kernel"
+    assert plain.__name__ == "berm.laws.blocks"
     other = composed({role: law(role, name) for role, name in (
         ("normal", "hertz"), ("tangential", "none"), ("rolling", "spring"), ("cohesion", "area")
     )})  # fmt: skip

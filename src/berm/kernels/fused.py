@@ -26,5 +26,10 @@ def inner(function: Callable[..., Any]) -> Any:
 
 
 def inline(function: Callable[..., Any]) -> Any:
-    """Compile a small function that LLVM is to inline at every call."""
-    return jit.numba.njit(forceinline=True, **_FUSED)(function) if jit.JIT_ON else function
+    """Compile a small function that LLVM is to inline at every call.
+
+    It may neither make nor return arrays: references to those that it is given are not counted,
+    which in a loop over contacts would cost as much as the law itself.
+    """
+    options = {**_FUSED, "forceinline": True, "_nrt": False}
+    return jit.numba.njit(**options)(function) if jit.JIT_ON else function

@@ -20,7 +20,7 @@ from typing import Any
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 import numba
-from llvmlite import ir  # noqa: F401  (re-exported for vec8)
+from llvmlite import ir
 from numba.core import cgutils, types  # noqa: F401  (re-exported for vec8)
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature  # noqa: F401
 from numba.extending import (  # noqa: F401  (re-exported for vec8)
@@ -131,6 +131,53 @@ def pjit(function: Callable[..., Any]) -> Any:
 
 
 prange = numba.prange
+
+
+def block_law(function: Callable[..., Any]) -> Any:
+    """Compile void f(b, p, elapsed) of two blocks of float64 for `call_block`, sums fused (fma).
+
+    Kernels that call it by its address need not be compiled anew for another function.
+    """
+    if not JIT_ON:
+        return function
+    _cached(function)
+    kind = "void(CPointer(float64), CPointer(float64), float64)"
+    options = {"error_model": "numpy", "fastmath": {"contract"}}
+    return numba.cfunc(kind, cache=True, **options)(function)
+
+
+def address(law: Any) -> Any:
+    """Return what `call_block` needs to call a `block_law`."""
+    return law.address if JIT_ON else law
+
+
+if JIT_ON:
+    carray = numba.carray
+
+    @intrinsic
+    def call_block(typingctx: Any, address: Any, b: Any, p: Any, elapsed: Any) -> Any:
+        """Call the `block_law` at an address with the data of two contiguous arrays."""
+
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            real = ir.DoubleType()
+            kind = ir.FunctionType(ir.VoidType(), [real.as_pointer(), real.as_pointer(), real])
+            data = [
+                context.make_array(sig.args[k])(context, builder, args[k]).data for k in (1, 2)
+            ]
+            builder.call(builder.inttoptr(args[0], kind.as_pointer()), [*data, args[3]])
+            return context.get_dummy_value()
+
+        return types.none(types.int64, b, p, types.float64), codegen
+
+else:
+
+    def carray(data: Any, size: int) -> Any:
+        """Return the data themselves, which are an array here."""
+        return data
+
+    def call_block(address: Any, b: Any, p: Any, elapsed: float) -> None:
+        """Call a `block_law`."""
+        address(b, p, elapsed)
 
 
 def cache_is_warm() -> bool:

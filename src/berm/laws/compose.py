@@ -1,8 +1,8 @@
-"""Makes the kernel for a choice of laws: `kernel.py` with other imports, as a file of its own.
+"""Compiles a choice of laws: `blocks.py` with other imports, as a file of its own.
 
 A law handed over as a function would be compiled anew at every start; a module with its own name
-and file is cached on disk like any other. The name holds a hash of kernel and laws, so that an
-edited law gives a new kernel.
+and file is cached on disk like any other. The name holds a hash of all that it is made of, so that
+an edited law gives a new one.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from pathlib import Path
 from types import ModuleType
 
 from berm.kernels import jit
-from berm.laws import kernel
+from berm.laws import blocks
 from berm.laws.base import Law
 
 FUNCTIONS = {"normal": "force", "tangential": "force", "rolling": "torque", "cohesion": "pull"}
 
 
 def composed(laws: Mapping[str, Law]) -> ModuleType:
-    """Return the kernel module for these laws, one of each role."""
-    text = Path(str(kernel.__file__)).read_text("utf-8")
+    """Return the module with `pair_forces` and `wall_forces` of these laws, one of each role."""
+    text = Path(str(blocks.__file__)).read_text("utf-8")
     digest = hashlib.sha256()
     for role, law in sorted(laws.items()):
         module = type(law).__module__
@@ -40,11 +40,11 @@ def composed(laws: Mapping[str, Law]) -> ModuleType:
         ("TURNS", laws["rolling"].name != "none"),
     ):
         text = re.sub(rf"^{name} = \w+", f"{name} = {value}", text, flags=re.M)
-    if text == Path(str(kernel.__file__)).read_text("utf-8"):
-        return kernel
+    if text == Path(str(blocks.__file__)).read_text("utf-8"):
+        return blocks
     digest.update(text.encode())
-    digest.update(jit.source_key(kernel.__name__).encode())
-    return _load(f"berm_kernel_{digest.hexdigest()[:12]}", text)
+    digest.update(jit.source_key(blocks.__name__).encode())
+    return _load(f"berm_laws_{digest.hexdigest()[:12]}", text)
 
 
 def _load(name: str, text: str) -> ModuleType:

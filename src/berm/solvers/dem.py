@@ -13,8 +13,9 @@ from berm.core.clumps import shared
 from berm.core.errors import InputError, SimulationError
 from berm.core.report import StepReport
 from berm.core.rotations import turned
-from berm.kernels import rigid_grains
-from berm.kernels.jit import use_threads_for
+from berm.kernels import leap_frog, rigid_grains
+from berm.kernels import pair_forces as stats
+from berm.kernels.jit import address, use_threads_for
 from berm.laws.base import ROLES, Law, NormalLaw, law
 from berm.laws.compose import composed
 from berm.solvers import rkf45
@@ -91,7 +92,7 @@ class DEM:
         if world.grains.dtype != np.float64:
             raise InputError("solver dem: precision", str(world.grains.dtype), "float64")
         world.grains.rotate()
-        self.kernel = composed(self.laws)
+        self.composed = composed(self.laws)
         width = self.laws["tangential"].history + self.laws["rolling"].history
         self.pairs = PairList(np.float64, width)
         self.walls = Boundaries(width)
@@ -172,13 +173,16 @@ class DEM:
         g, c = world.grains, world.clumps
         done, steps, due, h, *rest = how
         stale = np.zeros(self.pairs.slabs + -(-c.n // rigid_grains.CHUNK), np.bool_)
-        done = self.kernel.advance(
+        done = leap_frog.advance(
             done, steps, due, h, np.asarray(world.gravity), g.owner, self.pairs.ref, stale, *rest,
-            *self._lists(), g.x, g.v, g.spin, g.material, len(world.materials), self.table,
-            g.force, 1.0 / dt, *self._bounds(), c.first, c.rows, c.offset, c.place, c.pace, c.turn,
-            c.momentum, c.inertia, c.ref, self.stats,
+            *self._laws(), *self._lists(), g.x, g.v, g.spin, g.material, len(world.materials),
+            self.table, g.force, 1.0 / dt, *self._bounds(), c.first, c.rows, c.offset, c.place,
+            c.pace, c.turn, c.momentum, c.inertia, c.ref, self.stats,
         )  # fmt: skip
         return int(done)
+
+    def _laws(self) -> tuple[Any, Any]:
+        return address(self.composed.pair_forces), address(self.composed.wall_forces)
 
     def _lists(self) -> tuple[Array, ...]:
         p = self.pairs
@@ -321,11 +325,11 @@ class DEM:
         return {"overlap": overlap, "force": force}
 
     def _fill_report(self, report: StepReport, world: WorldView, weight: float) -> None:
-        grains, clumps, stats = world.grains, world.clumps, self.stats
-        report.contacts = int(stats[:, self.kernel.CONTACTS].sum())
-        report.wall_contacts = int(stats[:, self.kernel.WALLS].sum())
-        report.overlap_mean = float(stats[:, self.kernel.SUM].sum()) / max(report.contacts, 1)
-        report.overlap_max = float(stats[:, self.kernel.DEEPEST].max())
+        grains, clumps, found = world.grains, world.clumps, self.stats
+        report.contacts = int(found[:, stats.CONTACTS].sum())
+        report.wall_contacts = int(found[:, stats.WALLS].sum())
+        report.overlap_mean = float(found[:, stats.SUM].sum()) / max(report.contacts, 1)
+        report.overlap_max = float(found[:, stats.DEEPEST].max())
         total = weight * self.total.sum(axis=0)
         for b, body in enumerate(self.fixed):
             body.force, body.torque = total[b, :3], total[b, 3:]
