@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import berm
-from berm.kernels.jit import get_threads, max_threads, set_threads
+from tests.same_bits import assert_goes_on, assert_same_on_threads
 
 
 def busy_world(solver, seed=3):
@@ -60,18 +60,7 @@ SOLVERS = {
 
 @pytest.mark.parametrize("name", SOLVERS)
 def test_threads_do_not_change_a_bit(name):
-    if max_threads() < 2:
-        pytest.skip("only one thread here")
-    before = get_threads()
-    try:
-        runs = []
-        for threads in (1, 2):
-            set_threads(threads)
-            runs.append(advance(busy_world(SOLVERS[name]()), 25))
-    finally:
-        set_threads(before)
-    for step, (one, two) in enumerate(zip(*runs, strict=True)):
-        assert one == two, f"step {step} differs"
+    assert_same_on_threads(lambda: advance(busy_world(SOLVERS[name]()), 25))
 
 
 @pytest.mark.parametrize("name", SOLVERS)
@@ -81,16 +70,10 @@ def test_runs_repeat(name):
 
 @pytest.mark.parametrize("name", [*SOLVERS, "serial"])
 def test_restart_continues_bit_for_bit(name, tmp_path):
-    from berm.io import checkpoint
-
     make = SOLVERS.get(name, lambda: berm.P2(averaging="serial", iterations=5, substeps=1))
     whole = busy_world(make())
     head = advance(whole, 14)
-    checkpoint.save(whole, tmp_path / "state.npz")
-    tail = advance(whole, 11, start=14)
-    again = busy_world(make())
-    again.restore(checkpoint.load(tmp_path / "state.npz"))
-    assert advance(again, 11, start=14) == tail
+    assert_goes_on(whole, busy_world(make()), lambda world: advance(world, 11, start=14), tmp_path)
     assert len(head) == 14
 
 

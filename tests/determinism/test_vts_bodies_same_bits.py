@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import berm
-from berm.io import checkpoint
-from berm.kernels.jit import get_threads, max_threads, set_threads
+from tests.same_bits import assert_goes_on, assert_same_on_threads
 
 SOLVERS = {
     "vts gs": lambda: berm.VTS(iterations=6),
@@ -67,18 +66,7 @@ def advance(world, steps, start=0):
 
 @pytest.mark.parametrize("name", SOLVERS)
 def test_threads_do_not_change_a_bit(name):
-    if max_threads() < 2:
-        pytest.skip("only one thread here")
-    before = get_threads()
-    try:
-        runs = []
-        for threads in (1, 2):
-            set_threads(threads)
-            runs.append(advance(busy(SOLVERS[name]()), 14))
-    finally:
-        set_threads(before)
-    for step, (one, two) in enumerate(zip(*runs, strict=True)):
-        assert one == two, f"step {step} differs"
+    assert_same_on_threads(lambda: advance(busy(SOLVERS[name]()), 14))
 
 
 @pytest.mark.parametrize("name", SOLVERS)
@@ -87,8 +75,4 @@ def test_restart_continues_bit_for_bit(name, tmp_path):
     advance(whole, 8)
     bodies = whole.solver.bodies
     assert 0 < bodies.first < bodies.count  # grains touch bodies, and these each other
-    checkpoint.save(whole, tmp_path / "state.npz")
-    tail = advance(whole, 6, start=8)
-    again = busy(SOLVERS[name]())
-    again.restore(checkpoint.load(tmp_path / "state.npz"))
-    assert advance(again, 6, start=8) == tail
+    assert_goes_on(whole, busy(SOLVERS[name]()), lambda world: advance(world, 6, start=8), tmp_path)

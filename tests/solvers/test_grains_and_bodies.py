@@ -7,7 +7,7 @@ import pytest
 
 import berm
 from berm.core.joints import Hinge
-from berm.kernels.jit import get_threads, max_threads, set_threads
+from tests.same_bits import assert_goes_on, assert_same_on_threads
 
 GRAIN = 2650 * 4 / 3 * np.pi * 0.02**3  # kg
 
@@ -135,30 +135,14 @@ def advance(world, steps):
 
 
 def test_threads_do_not_change_a_bit():
-    if max_threads() < 2:
-        pytest.skip("only one thread here")
-    before = get_threads()
-    try:
-        runs = []
-        for threads in (1, 2):
-            set_threads(threads)
-            runs.append(advance(busy_world(), 20))
-    finally:
-        set_threads(before)
-    assert runs[0] == runs[1]
+    assert_same_on_threads(lambda: advance(busy_world(), 20))
 
 
 def test_restart_continues_bit_for_bit(tmp_path):
-    from berm.io import checkpoint
-
     whole = busy_world()
     advance(whole, 25)
     assert whole.solver.rigid.contacts > 0  # the box has met the plank
-    checkpoint.save(whole, tmp_path / "state.npz")
-    tail = advance(whole, 10)
-    again = busy_world()
-    again.restore(checkpoint.load(tmp_path / "state.npz"))
-    assert advance(again, 10) == tail
+    assert_goes_on(whole, busy_world(), lambda world: advance(world, 10), tmp_path)
 
 
 def test_world_without_grains_moves_its_bodies():
