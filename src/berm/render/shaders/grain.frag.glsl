@@ -16,5 +16,5 @@ void main() {
   vec3 normal = sphereNormal();
   vec3 hit = centre + radius * normal;
   gl_FragDepth = depthOf(hit);
-  shown = vec4(toScreen(shade(toLinear(colour), normal, hit + cameraPosition, lift)), edge);
+  shown = vec4(toScreen(shade(albedo, normal, hit + cameraPosition, lift)), edge);
 }

@@ -1,5 +1,6 @@
 // A grain: one quad that just covers the outline of a sphere seen in perspective.
 #include "common.glsl"
+#include "colour.glsl"
 
 in vec2 corner;     // of the quad, -1 or 1
 in vec3 place;      // of the centre: world = origin + extent * place
@@ -22,6 +23,7 @@ out vec2 disc;      // the same in outline radii
 flat out vec3 centre;  // from the eye, m
 flat out float radius;
 flat out vec3 colour;  // sRGB
+flat out vec3 albedo;  // the same, linear
 
 void main() {
   centre = origin + extent * place - cameraPosition;
@@ -47,5 +49,6 @@ void main() {
     float share = (value - valueRange.x) / max(valueRange.y - valueRange.x, 1e-30);
     colour = texelFetch(ramp, ivec2(int(clamp(share, 0.0, 1.0) * 255.0 + 0.5), 0), 0).rgb;
   }
+  albedo = toLinear(colour);
   gl_Position = projectionMatrix * vec4(mat3(viewMatrix) * (centre + offset), 1.0);
 }

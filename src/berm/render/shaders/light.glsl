@@ -1,4 +1,5 @@
 // Light of a surface: a sun with a soft shadow, a sky above, the earth below. Linear colours.
+#include "colour.glsl"
 precision highp sampler2DShadow;
 
 uniform vec3 up;            // against gravity
@@ -12,15 +13,6 @@ uniform vec2 viewport;        // size of the picture, pixels
 uniform mat4 shadowMatrix;    // world to shadow map, all in 0..1
 uniform float shadowTexel;    // 1 / width of the shadow map; 0: no shadows
 uniform sampler2DShadow shadowMap;  // depth texture, linear filter, compare less or equal
-
-vec3 toLinear(vec3 c) {
-  return mix(c / 12.92, pow((c + 0.055) / 1.055, vec3(2.4)), step(0.04045, c));
-}
-
-vec3 toScreen(vec3 c) {
-  c = clamp(c, 0.0, 1.0);
-  return mix(12.92 * c, 1.055 * pow(c, vec3(1.0 / 2.4)) - 0.055, step(0.0031308, c));
-}
 
 // Share of the sun that reaches a point (world, m): two taps of 2 x 2 comparisons each.
 float sunlight(vec3 point) {

@@ -4,6 +4,7 @@ in vec2 disc;
 flat in vec3 centre;
 flat in float radius;
 flat in vec3 colour;
+flat in vec3 albedo;
 
 // Normal of the sphere at the pixel. With c = centre and w = offset, at right angles to each other,
 // the ray passes the centre at q. All is written in w, since the difference of large numbers

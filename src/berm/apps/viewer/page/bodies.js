@@ -3,6 +3,9 @@
 import * as THREE from "three";
 import { roundUp } from "./format.js";
 
+/** Order of what mostly lies behind the rest: drawn late, its hidden pixels cost nothing. */
+export const LAST = 1;
+
 /** All bodies of a stage, as seen and as the sun sees them. */
 export class Bodies {
   constructor(shading) {
@@ -53,6 +56,7 @@ export class Bodies {
     const side = mesh.two_sided ? THREE.DoubleSide : THREE.FrontSide;
     const pose = new THREE.Matrix4();
     const parts = [new THREE.Mesh(geometry, this.materialOf(body, material, side))];
+    if (body.ground) parts[0].renderOrder = LAST;
     this.group.add(parts[0]);
     if (!body.glass && mesh.two_sided) {
       // what one looks into or through lets the light in as well

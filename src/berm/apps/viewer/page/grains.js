@@ -1,7 +1,7 @@
 // Grains: one quad each, on which the shader finds the sphere; and the same as the sun sees them.
 
 import * as THREE from "three";
-import { Culling } from "./culling.js";
+import { Culling, eyeOf, sunOf } from "./culling.js";
 
 const SPARE = 1.3; // room beyond what is needed, so that a growing heap does not make new buffers
 const CORNERS = new Float32Array([-1, -1, 1, -1, -1, 1, 1, 1]);
@@ -22,8 +22,9 @@ export class Grains {
     const dark = { side: THREE.DoubleSide, colorWrite: false };
     this.all = quads();
     this.drawn = sparing ? quads() : this.all;
+    this.sunlit = sparing ? quads() : this.all;
     this.mesh = new THREE.Mesh(this.drawn, shading.material("grain", this.uniforms));
-    this.shadow = new THREE.Mesh(this.all, shading.material("grain_shadow", this.uniforms, dark));
+    this.shadow = new THREE.Mesh(this.sunlit, shading.material("grain_shadow", this.uniforms, dark));
     for (const one of [this.mesh, this.shadow]) one.frustumCulled = false;
     this.frame = null;
     this.bounds = new THREE.Box3();
@@ -39,7 +40,7 @@ export class Grains {
   /** Take over a frame. */
   update(header, arrays) {
     this.frame = { header, arrays };
-    this.fill(this.all, arrays, header.n);
+    if (!this.culling) this.fill(this.all, arrays, header.n);
     this.uniforms.origin.value.set(...header.origin);
     this.uniforms.extent.value.setScalar(header.scale);
     this.uniforms.radiusRange.value.set(header.radius_min, header.radius_scale);
@@ -49,14 +50,23 @@ export class Grains {
 
   /** Before a picture: choose what is drawn, where that is worth it. */
   prepare(camera, width, height) {
+    this.choose(this.drawn, eyeOf(camera, height), width, height);
+  }
+
+  /** Before a map of the sun's: choose what it sees. */
+  prepareShadow(axes, sphere, size) {
+    this.choose(this.sunlit, sunOf(axes, sphere, size), size, size);
+  }
+
+  choose(geometry, eye, width, height) {
     if (!this.culling || !this.frame) return;
     const { header, arrays } = this.frame;
-    const count = this.culling.find(header, arrays, camera, width, height);
+    const count = this.culling.find(header, arrays, eye, width, height);
     const chosen = {};
     for (const [name, array] of Object.entries(arrays)) {
-      chosen[name] = choose(array, array.length / header.n, this.culling.seen, count);
+      chosen[name] = rowsOf(array, array.length / header.n, this.culling.seen, count);
     }
-    this.fill(this.drawn, chosen, count);
+    this.fill(geometry, chosen, count);
   }
 
   /** Put the arrays of n grains into the buffers of a geometry. */
@@ -146,7 +156,7 @@ function put(geometry, name, array, columns, n, { normalized = false, half = fal
 }
 
 /** The rows `seen[0..count]` of an array. */
-function choose(array, columns, seen, count) {
+function rowsOf(array, columns, seen, count) {
   const chosen = new array.constructor(columns * count);
   for (let k = 0, at = 0; k < count; k += 1) {
     for (let c = 0, from = columns * seen[k]; c < columns; c += 1, at += 1)

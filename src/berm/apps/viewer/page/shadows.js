@@ -58,6 +58,12 @@ export class Shadows {
     lift.value = (4 * radius) / this.size; // two texels of the map
   }
 
+  /** The sun's own axes, unit vectors. */
+  get axes() {
+    const { sunDirection, sunRight, sunAbove } = this.shading.shared;
+    return { right: sunRight.value, above: sunAbove.value, towards: sunDirection.value };
+  }
+
   draw(renderer) {
     renderer.setRenderTarget(this.target);
     renderer.clear();

@@ -2,7 +2,7 @@
 
 import * as THREE from "three";
 import { OrbitControls } from "three/controls";
-import { Bodies } from "./bodies.js";
+import { Bodies, LAST } from "./bodies.js";
 import { Cloths } from "./cloths.js";
 import { Grains } from "./grains.js";
 import { Shadows } from "./shadows.js";
@@ -87,6 +87,8 @@ export class View extends EventTarget {
     this.fitPlanes();
     if (this.moved) {
       this.shadows.fit(this.box());
+      const { axes, box, size } = this.shadows;
+      this.grains.prepareShadow(axes, box, size);
       this.shadows.draw(this.renderer);
       this.moved = false;
     }
@@ -216,10 +218,10 @@ function backdrop(shading) {
   geometry.setIndex([0, 1, 2]);
   const mesh = new THREE.Mesh(
     geometry,
-    shading.material("backdrop", {}, { depthTest: false, depthWrite: false }),
+    shading.material("backdrop", {}, { depthWrite: false }),
   );
   mesh.frustumCulled = false;
-  mesh.renderOrder = -1;
+  mesh.renderOrder = LAST + 1; // where nothing is in front
   return mesh;
 }
 
