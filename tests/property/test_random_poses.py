@@ -375,7 +375,7 @@ def in_notch(p):
 
 
 ROUGH = {
-    "ground": (GROUND, ground_triangles(), lambda p: np.zeros(len(p), bool)),
+    "ground": (GROUND, ground_triangles(), lambda p: below_ground(p)),
     "notch": (Mesh(*notch()), notch()[0][notch()[1]], in_notch),
 }
 
@@ -426,29 +426,54 @@ def below_ground(p):
 
 DEEP = {
     "tetrahedron": (Mesh(TETRA, TETRA_FACES), TETRA[TETRA_FACES], hull(TETRA, TETRA_FACES)),
+    "notch": (Mesh(*notch()), notch()[0][notch()[1]], in_notch),
+    "cavity": (
+        Mesh(BALL, BALL_FACES, inside=True), BALL[BALL_FACES],
+        lambda p: ~hull(BALL, BALL_FACES)(p),
+    ),
     "ground": (GROUND, ground_triangles(), below_ground),
-}
+}  # fmt: skip
 
 
-@pytest.mark.xfail(
-    strict=True, reason="dem's mesh contacts know no inside: mesh_touches has no push_out"
-)
 @pytest.mark.parametrize("name", list(DEEP))
-def test_a_centre_within_a_solid_of_triangles_is_pushed_out(name):
-    """As from all other solids, and as P2 does: at less than a radius below the surface, outwards.
+@pytest.mark.parametrize("moves", [False, True], ids=["at rest", "driven"])
+def test_a_centre_within_a_solid_of_triangles_is_pushed_out(name, moves):
+    """As from all other solids: by the shortest way, as far as the sphere reaches in; 1e-9 m.
 
-    A grain that got in by more than its radius feels nothing of a closed mesh, and is drawn down
-    through a height field. It takes a fast grain and a soft wall.
+    However deep it is; in the middle, where two sides are equally far, any of them may push.
     """
     shape, tri, inside = DEEP[name]
     rng = np.random.default_rng(13)
+    seen, exact = 0, 1e-6 if moves else 1e-9
+    while seen < TOUCHING // 2:
+        p, r, force, off = felt(shape, rng, 0.75, moves=moves)
+        p, r, force = p[inside(p)], r[inside(p)], force[inside(p)]
+        d, away, each = to_each(p, tri)
+        assert np.abs(np.linalg.norm(force, axis=1) - (r + d)).max(initial=0.0) < exact
+        wrong = np.linalg.norm(force + (r + d)[:, None] * away, axis=1)
+        middle = ((each < d[:, None] + 1e-4).sum(1) > 1) | (d < 1e-9)
+        assert (wrong[~middle] < 10 * exact).all()
+        if name in ("tetrahedron", "cavity"):  # one contact a grain
+            assert off < 1e-8
+        seen += len(p)
+
+
+@pytest.mark.parametrize("name", ["flat", "closed"])
+def test_a_sheet_is_touched_from_both_sides(name):
+    """It has no inside, be it closed or not: where grains are, there they are pushed to; 1e-9 m."""
+    flat = np.array([[-1.0, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]]), [[0, 1, 2], [0, 2, 3]]
+    vertices, faces = flat if name == "flat" else (TETRA, TETRA_FACES)
+    mesh, tri = Mesh(vertices, faces, two_sided=True), vertices[np.array(faces)]
+    rng = np.random.default_rng(14)
     seen = 0
-    while seen < TOUCHING // 10:
-        p, r, force, _ = felt(shape, rng, 0.6, 0.06)
-        d, away = to_mesh(p, tri)
-        deep = inside(p) & (d < r)
-        assert ((force * -away).sum(1)[deep] > 0).all()
-        seen += int(deep.sum())
+    while seen < TOUCHING // 4:
+        p, r, force, _ = felt(mesh, rng, 0.75)
+        d, away, each = to_each(p, tri)
+        depth = np.maximum(r - d, 0.0)
+        one = ((each < r[:, None]).sum(1) == 1) if name == "closed" else np.ones(len(p), bool)
+        wrong = np.linalg.norm(force - depth[:, None] * away, axis=1)
+        assert (wrong[one] < np.where(name == "flat", 1e-9, 0.08 * r)[one]).all()
+        seen += int((depth > 0).sum())
 
 
 # ---- compound grains -----------------------------------------------------------------------------

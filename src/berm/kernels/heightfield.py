@@ -43,6 +43,13 @@ def ground(heights, frame, x, y):
 
 
 @jit
+def ground_many(heights, frame, points, out):
+    """Fill out (k,) with the height (m) of the ground at points (k, 3)."""
+    for i in range(points.shape[0]):
+        out[i], _, _ = ground(heights, frame, points[i, 0], points[i, 1])
+
+
+@jit
 def beside(heights, frame, x, y):
     """Distance (m) in the plane from (x, y) to the field's edge, 0 above or below the field."""
     dx = most3(frame[0] - x, x - frame[0] - (heights.shape[0] - 1) * frame[2], 0.0)

@@ -19,6 +19,7 @@ from berm.kernels.mesh_grid import (
     CUT,
     EMPTY,
     FACE,
+    LOST,
     SOLID,
     box_gap,
     cell_of,
@@ -31,6 +32,8 @@ from berm.kernels.wall_contacts import BLOCK, TOUCH, block_in_body, emit, shorte
 # A candidate: way to it (m), gap (m), normal (3), point (3), feature, triangle, state (below).
 WAY, GAP, NX, NY, NZ, QX, QY, QZ, FEATURE, TRIANGLE, STATE = range(11)
 WAITING, TAKEN, DROPPED = 0.0, 1.0, 2.0
+# Where q keeps the way (m) to the nearest triangle that is met from behind, and q's size.
+BEHIND, Q_SIZE = 6, 7
 
 # Planes closer than this (radii), with normals closer than about 8 degrees, are one surface.
 SAME_PLANE = 0.005
@@ -41,8 +44,6 @@ SNAP_COS = 0.9976
 UNREAL = 0.25
 # A later plane hides an earlier edge only where it was not already pierced this deep (radii).
 PIERCED = 0.1
-# Beyond this many cells from the grid a grain is lost, and cell numbers would overflow.
-LOST = 1e6
 
 
 @inner
@@ -81,7 +82,7 @@ def add_candidate(
     """Try triangle k of tri, called `number`; append it to cand if the grain meets its front.
 
     The grain is advanced until it touches, or to where it comes closest. q receives the centre
-    there and the closest point (body frame). Return the new count.
+    there and the closest point (body frame), and q[BEHIND]. Return the new count.
     """
     t, least = 0.0, shortest_step(r, length)
     at, d, code = 0.0, np.inf, FACE
@@ -114,10 +115,11 @@ def add_candidate(
             n = normals[number, code]
             behind = nx * n[0] + ny * n[1] + nz * n[2]
         if behind < -1e-9 * r:
+            q[BEHIND] = min(q[BEHIND], d)
             return count
     if abs(front) > SNAP_COS * d or d < 1e-9 * r:
         code, d = FACE, abs(front)
-        sign = 1.0 if front >= 0.0 else -1.0
+        sign = 1.0 if front >= 0.0 or (one_sided and d < 1e-8 * r) else -1.0
         nx, ny, nz = sign * fx, sign * fy, sign * fz
     else:
         nx, ny, nz = nx / d, ny / d, nz / d
@@ -192,10 +194,11 @@ def more_room(cand, count):
 
 @inner
 def gather(
-    kind, tri, normals, frame, dims, starts, members, corners, fan_starts, fans, heights, pair,
-    stamps, stamp, cand, q, pose, fa, ax, ay, az, bx, by, bz, r, skin, length,
+    kind, one_sided, tri, normals, frame, dims, starts, members, corners, fan_starts, fans,
+    heights, pair, stamps, stamp, cand, q, pose, fa, ax, ay, az, bx, by, bz, r, skin, length,
 ):  # fmt: skip
     """Collect the candidates of one grain from all triangles near its way."""
+    q[BEHIND] = np.inf
     x, y, z = to_body(pose, fa, ax, ay, az)
     ex, ey, ez = to_body(pose, 1.0, bx, by, bz)
     wide = r + skin
@@ -213,7 +216,6 @@ def gather(
         i0, j0, k0 = cell_of(frame, dims, lx, ly, lz)
         i1, j1, k1 = cell_of(frame, dims, hx, hy, hz)
         i1, j1, k1 = i1 + 1, j1 + 1, k1 + 1
-    one_sided = kind == HEIGHT or frame[4] != 0.0
     for i in range(i0, i1):
         for j in range(j0, j1):
             for m in range(k0, k1):
@@ -301,8 +303,9 @@ def mesh_slab(
     """Contacts of one slab with one mesh or height field: along its rows' ways or given legs."""
     begin, end = slab_start[s], slab_start[s + 1]
     gx, gy, gz = dt * dt * gravity[0], dt * dt * gravity[1], dt * dt * gravity[2]
-    cand, pair, q = np.empty((64, 11)), np.empty((4, 3, 3)), np.empty(6)
+    cand, pair, q = np.empty((64, 11)), np.empty((4, 3, 3)), np.empty(Q_SIZE)
     stamps, stamp = np.zeros(0, np.int32), 0
+    one_sided = kind == HEIGHT or frame[4] != 0.0
     nblocks = 1 if use_legs else (end - begin + BLOCK - 1) // BLOCK
     for k in range(nblocks):
         lo, hi, reach = 0, leg_count[s], np.inf
@@ -343,9 +346,9 @@ def mesh_slab(
             candidates = np.int64(1)
             if not inside:
                 found, candidates = gather(
-                    kind, tri, normals, frame, dims, starts, members, corners, fan_starts, fans,
-                    heights, pair, stamps, stamp, cand, q,
-                    pose, fa, ax, ay, az, bx, by, bz, r, skin, length,
+                    kind, one_sided, tri, normals, frame, dims, starts, members, corners,
+                    fan_starts, fans, heights, pair, stamps, stamp, cand, q, pose, fa,
+                    ax, ay, az, bx, by, bz, r, skin, length,
                 )  # fmt: skip
             while True:
                 m = take_best(found, candidates, r)

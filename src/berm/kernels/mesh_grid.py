@@ -19,6 +19,8 @@ from berm.kernels.jit import inner, jit
 
 EMPTY, SOLID, CUT = 0, 1, 2
 FACE = 0
+# Beyond this many cells from the grid a point is lost, and cell numbers would overflow.
+LOST = 1e6
 SQRT3 = math.sqrt(3.0)
 HALF_DIAGONAL = 0.5 * SQRT3
 

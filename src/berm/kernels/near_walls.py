@@ -2,7 +2,8 @@
 
 Bodies: kind (nb,), prm (nb, PARAMS), pose (nb, POSE) as in `distance`; mesh[b] is the number of its
 mesh, or -1. All meshes stand in common arrays, each in its range: see `solvers/boundaries`.
-A candidate: row, body, face. A mesh takes MESH_SLOTS candidates, one for each contact at once.
+A candidate: row, body, face. A mesh takes MESH_SLOTS candidates, one for each contact at once;
+their faces count from DEEP where the whole sphere may come to be within the solid.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ import numpy as np
 
 from berm.kernels.distance import count_features, feature, to_body
 from berm.kernels.jit import inner, pjit, prange
-from berm.kernels.mesh_grid import mesh_bound
+from berm.kernels.mesh_solid import solid_near
 
 MESH_SLOTS = 4
+DEEP = MESH_SLOTS
 
 
 @inner
@@ -27,8 +29,8 @@ def _travel(pose, f, x, y, z):
 
 @inner
 def _near_slab(
-    s, slab, x, half_skin, f, kind, prm, pose, mesh, frame, dims, field, cells, row, body, face,
-    count,
+    s, slab, x, half_skin, f, kind, prm, pose, mesh, ranges, tri, normals, frame, dims, starts,
+    members, field, row, body, face, count,
 ):  # fmt: skip
     k = 0
     room = row.shape[1]
@@ -37,10 +39,13 @@ def _near_slab(
         for b in range(kind.shape[0]):
             lx, ly, lz = to_body(pose[b], f, x[i, 0], x[i, 1], x[i, 2])
             reach = r * (1.0 + half_skin) + _travel(pose[b], f, x[i, 0], x[i, 1], x[i, 2])
-            m = mesh[b]
+            m, shift = mesh[b], 0
             if m >= 0:
-                d, _ = mesh_bound(frame[m], dims[m], field[cells[m] : cells[m + 1]], lx, ly, lz)
-                faces = MESH_SLOTS if d <= reach else 0
+                near, deep = solid_near(
+                    m, r, reach, prm[b], ranges, tri, normals, frame, dims, starts, members, field,
+                    lx, ly, lz,
+                )  # fmt: skip
+                faces, shift = MESH_SLOTS if near else 0, DEEP if deep else 0
             else:
                 faces = count_features(kind[b], prm[b])
             for a in range(faces):
@@ -49,18 +54,19 @@ def _near_slab(
                     if not d <= reach:
                         continue
                 if k < room:
-                    row[s, k], body[s, k], face[s, k] = i, b, a
+                    row[s, k], body[s, k], face[s, k] = i, b, shift + a
                 k += 1
     count[s] = k
 
 
 @pjit
 def near_walls(
-    slab, x, half_skin, f, kind, prm, pose, mesh, frame, dims, field, cells, row, body, face, count
+    slab, x, half_skin, f, kind, prm, pose, mesh, ranges, tri, normals, frame, dims, starts,
+    members, field, row, body, face, count,
 ):  # fmt: skip
     """Write the candidates of each slab; count[s] may exceed the room."""
     for number in prange(slab.shape[0] - 1):
         _near_slab(
-            np.int64(number), slab, x, half_skin, f, kind, prm, pose, mesh, frame, dims, field,
-            cells, row, body, face, count,
+            np.int64(number), slab, x, half_skin, f, kind, prm, pose, mesh, ranges, tri, normals,
+            frame, dims, starts, members, field, row, body, face, count,
         )  # fmt: skip

@@ -11,26 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from berm.core.shapes import HeightField, Mesh
+from berm.core.shapes import HeightField
 from berm.kernels import distance as kd
 from berm.kernels.near_walls import near_walls
+from berm.solvers.ground_mesh import ground_mesh
 from berm.solvers.walls import Packed, flat_pose, pack
 
 Array = npt.NDArray[Any]
 FIRST_ROOM = 64
-
-
-def _as_mesh(field: HeightField) -> Mesh:
-    """The triangles of a height field, cut as `HeightField` says."""
-    nx, ny = field.heights.shape
-    i, j = np.meshgrid(np.arange(nx), np.arange(ny), indexing="ij")
-    vertices = np.stack(
-        [field.origin[0] + field.cell * i, field.origin[1] + field.cell * j, field.heights], axis=2
-    ).reshape(-1, 3)
-    corner = (i * ny + j)[:-1, :-1].reshape(-1)
-    lower = np.stack([corner, corner + ny, corner + ny + 1], axis=1)
-    upper = np.stack([corner, corner + ny + 1, corner + 1], axis=1)
-    return Mesh(vertices, np.concatenate([lower, upper]), name="HeightField")
 
 
 class Boundaries:
@@ -57,7 +45,7 @@ class Boundaries:
         """Flatten the shapes; done again only when bodies come or go."""
         self.shapes = [body.shape for body in bodies]
         packed = [
-            pack(_as_mesh(shape) if isinstance(shape, HeightField) else shape)
+            ground_mesh(shape) if isinstance(shape, HeightField) else pack(shape)
             for shape in self.shapes
         ]
         self.kinds: Array = np.array([one.kind for one in packed], np.int64)
@@ -86,7 +74,6 @@ class Boundaries:
         )  # fmt: skip
         sizes = [[len(part[c]) for c in (0, 4, 5, 6, 8, 9)] for part in parts]
         self.ranges: Array = np.concatenate([[[0] * 6], np.cumsum(sizes, axis=0)]).astype(np.int64)
-        self.cells: Array = np.ascontiguousarray(self.ranges[:, 3])
 
     def follow(self, bodies: Sequence[Any], dt: float) -> None:
         """Take over poses and motions of the coming step dt (s)."""
@@ -110,8 +97,9 @@ class Boundaries:
             self._allocate(slabs, room)
             if len(self.shapes):
                 near_walls(
-                    slab, x, half_skin, f, self.kinds, self.shape, self.pose, self.mesh, self.frame,
-                    self.dims, self.field, self.cells, self.row, self.body, self.face, self.count,
+                    slab, x, half_skin, f, self.kinds, self.shape, self.pose, self.mesh,
+                    self.ranges, self.tri, self.normals, self.frame, self.dims, self.starts,
+                    self.members, self.field, self.row, self.body, self.face, self.count,
                 )  # fmt: skip
             most = int(self.count.max(initial=0))
             if most <= room:
