@@ -45,7 +45,10 @@ class Cloth:
     position (n, 3) m, velocity (n, 3) m/s, inverse_mass (n,) 1/kg, 0 where pinned; faces (f, 3);
     links (m, 2) with rest lengths (m,) and stiffness (m,) in 0..1 as in [MHHR07]: the part of an
     error that one step corrects. thickness (m): distance that grains and bodies keep. damping
-    (1/s): rate at which velocities fade, for cloth that is to come to rest.
+    (1/s): rate at which velocities fade, for cloth that is to come to rest. self_collision: it
+    meets itself, and other cloth that does, layers keeping `self_thickness` (m; None: thickness)
+    and rubbing with `self_friction`; what is closer than that in `shape`, (n, 3) m, the shape it
+    was made in, does not meet.
     """
 
     def __init__(
@@ -59,6 +62,9 @@ class Cloth:
         material: str | Material = "cloth",
         damping: float = 0.0,
         name: str = "cloth",
+        self_collision: bool = False,
+        self_thickness: float | None = None,
+        self_friction: float = 0.3,
     ) -> None:
         self.name, self.thickness = name, float(thickness)
         self.material: str | Material = material
@@ -75,6 +81,11 @@ class Cloth:
                 raise InputError(f"cloth {name!r}: {label}", value, "0 to 1")
         if not (np.isfinite(mass) and mass > 0.0):
             raise InputError(f"cloth {name!r}: mass", mass, "above 0, kg")
+        self.self_collision = bool(self_collision)
+        self.self_thickness = self.thickness if self_thickness is None else float(self_thickness)
+        self.self_friction = float(self_friction)
+        self._check_self_collision(self_thickness is not None)
+        self.shape: Array = self.position.copy()
         self.velocity = np.zeros_like(self.position)
         self.inverse_mass: Array = np.full(n, n / mass)
         self.links: Array = np.zeros((0, 2), np.int64)
@@ -84,6 +95,20 @@ class Cloth:
         edges, across = _edges_of(self.faces)
         self.add_links(edges, stretch)
         self.add_links(across, bend)
+
+    def _check_self_collision(self, given: bool) -> None:
+        what = f"cloth {self.name!r}: "
+        if given and not self.self_collision:
+            raise InputError(what + "self_thickness", self.self_thickness, "self_collision=True")
+        if not self.self_collision:
+            return
+        if not (np.isfinite(self.self_thickness) and self.self_thickness > 0.0):
+            label = "self_thickness" if given else "thickness"
+            raise InputError(what + label, self.self_thickness, "above 0, m, to meet itself")
+        if not (np.isfinite(self.self_friction) and self.self_friction >= 0.0):
+            raise InputError(what + "self_friction", self.self_friction, "0 or more")
+        if not len(self.faces):
+            raise InputError(what + "self_collision", True, "False: it has no faces to meet")
 
     @classmethod
     def grid(

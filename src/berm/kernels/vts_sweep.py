@@ -67,10 +67,10 @@ def _walls(first, last, ends, row, imp, v, law, friction):
 
 @inline
 def face_speed(k, quad, coef, v):
-    """Velocity of a grain against the point of the cloth's face that it touches."""
-    ux = v[quad[k, 0], 0]
-    uy = v[quad[k, 0], 1]
-    uz = v[quad[k, 0], 2]
+    """Velocity of a grain against the point of the cloth's face that it touches, or of edges."""
+    ux = coef[k, 0] * v[quad[k, 0], 0]
+    uy = coef[k, 0] * v[quad[k, 0], 1]
+    uz = coef[k, 0] * v[quad[k, 0], 2]
     for m in range(1, 4):
         ux += coef[k, m] * v[quad[k, m], 0]
         uy += coef[k, m] * v[quad[k, m], 1]

@@ -11,6 +11,7 @@ from berm.core.cloth import Cloth
 from berm.kernels import cloth_faces, cloth_links, vts_contacts
 from berm.kernels.vts_law import FACE, FORM, LINK, WALL
 from berm.solvers.base import WorldView
+from berm.solvers.cloth_self import SelfRows
 from berm.solvers.contact_list import slab_limits
 from berm.solvers.velocity_contacts import WALL_SKIN, Pairing
 from berm.solvers.velocity_rows import Rows, Unit
@@ -48,6 +49,7 @@ class ClothRows:
     def __init__(self, dtype: npt.DTypeLike) -> None:
         self.dtype = np.dtype(dtype)
         self.walls = Walls(dtype)
+        self.own = SelfRows()
         self.key: tuple[int, ...] = ()
         self.cloths: list[Cloth] = []
         self.count = 0  # particles
@@ -58,11 +60,13 @@ class ClothRows:
     def prepare(self, cloths: list[Cloth], iterations: int) -> None:
         """Order links so that runs of them touch few particles; done once a set of cloth."""
         key = (iterations, *(len(c.position) + 7 * len(c.links) for c in cloths))
+        key += tuple(k for k, c in enumerate(cloths) if c.self_collision)
         if key == self.key:
             return
         self.key, self.cloths = key, cloths
         self.count = sum(len(c.position) for c in cloths)
         self.base = np.cumsum([0] + [len(c.position) for c in cloths])
+        self.own.prepare(cloths, self.base)
         if len(self.side) != len(cloths):
             self.side = [np.zeros(0, np.int8) for _ in cloths]
         pairs, rest, share, at = [], [], [], 0
@@ -106,7 +110,7 @@ class ClothRows:
     def detect(
         self, world: WorldView, x: Array, v: Array, first: int, h: float, gone: float
     ) -> None:
-        """Find the contacts of vertices with bodies and of grains with faces."""
+        """Find the contacts of vertices with bodies, grains with faces and cloth with cloth."""
         mine = np.zeros((self.count + 8, 4), self.dtype), np.zeros((self.count + 8, 4), self.dtype)
         mine[0][: self.count], mine[1][: self.count] = x[first:], v[first:]
         thick = float(x[first:, 3].mean(dtype=np.float64))
@@ -121,6 +125,7 @@ class ClothRows:
         )
         self.meta = np.concatenate([m for m, _ in found]) if found else np.zeros((0, 4), np.int64)
         self.near = np.concatenate([o for _, o in found]) if found else np.zeros((0, 8))
+        self.own.detect(x, v, first, h)
 
     def _faces(
         self, k: int, grains: Any, x: Array, v: Array, first: int, h: float
@@ -173,11 +178,16 @@ class ClothRows:
             for form in cloth.forms
         ]
 
+    @property
+    def faces(self) -> int:
+        """Rows with weights at four particles: grains on faces, then cloth on cloth."""
+        return len(self.meta) + self.own.count
+
     def room(self) -> tuple[int, int]:
         """Rows that the cloth needs at most: of two particles, and of four."""
         return (
             len(self.pairs) + self.walls.rows.size,
-            len(self.meta) + sum(len(form.vertices) for _, _, form in self.forms),
+            self.faces + sum(len(form.vertices) for _, _, form in self.forms),
         )
 
     def fill(
@@ -188,8 +198,9 @@ class ClothRows:
         units = self._fill_links(rows, x, first, at)
         self.wall_base = at + len(self.pairs)
         units += self._fill_walls(world, rows, x, v, first, law, pairing, material)
-        rows.faces = len(self.meta)
+        rows.faces = self.faces
         units += self._fill_faces(world, rows, first, law, pairing, material)
+        units += self.own.fill(rows, first, len(self.meta), law)
         units += self._fill_forms(rows, x, first)
         return units
 
@@ -268,7 +279,7 @@ class ClothRows:
         return np.asarray((tag * len(self.cloths) + self.meta[:, 3]) * (1 << 24) + self.meta[:, 1])
 
     def _fill_forms(self, rows: Rows, x: Array, first: int) -> list[Unit]:
-        units, at = [], len(self.meta)
+        units, at = [], self.faces
         for _, base, form in self.forms:
             m, k = form.vertices.shape
             rows.quad[at : at + m] = -1
@@ -286,7 +297,7 @@ class ClothRows:
 
     def evaluate(self, rows: Rows, x: Array, first: int) -> None:
         """Let forms see positions x: their errors and gradients follow."""
-        at = len(self.meta)
+        at = self.faces
         for cloth, base, form in self.forms:
             m, k = form.vertices.shape
             where = x[first + base : first + base + len(cloth.position), :3].astype(float)
@@ -319,6 +330,7 @@ class ClothRows:
             "side": [side.copy() for side in self.side],
             "keys": self.pushed[0].copy(),
             "pushed": self.pushed[1].copy(),
+            "own": self.own.state(),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -326,3 +338,5 @@ class ClothRows:
         self.walls.restore(state["walls"])
         self.side = [np.array(side, np.int8) for side in state["side"]]
         self.pushed = np.array(state["keys"], np.int64), np.array(state["pushed"], float)
+        if "own" in state:  # since cloth may meet itself
+            self.own.restore(state["own"])

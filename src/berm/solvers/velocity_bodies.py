@@ -96,6 +96,12 @@ class BodyRows:
         rigid.v[self.which] += h * np.asarray(gravity, float)
         rm.place_shapes(rigid.x, rigid.q, rigid.axes, rigid.offset, rigid.rot, rigid.org)
         self.fly = np.concatenate([rigid.v, rigid.omega, np.zeros_like(rigid.v)], axis=1)
+        self.free = self.fly.copy()
+
+    def rewind(self) -> None:
+        """Go back to the free velocities: the substep is solved again."""
+        if self.active:
+            self.fly = self.free.copy()
 
     def find(
         self, world: WorldView, x: Array, v: Array, list_: ContactList, h: float, fresh: bool

@@ -148,10 +148,17 @@ class VTS:
             if self.cloth.count:
                 self.cloth.detect(world, x, v, world.grains.n, h, gone)
             self.bodies.find(world, x, v, self.contacts.list, h, fresh)
-        with clock.stage("assemble"):
-            self._assemble(world, x, v, material, h)
-        with clock.stage("solve"):
-            self._solve(x, v, h, world.grains.n)
+        free = v.copy() if self.cloth.own.active else v
+        while True:
+            with clock.stage("assemble"):
+                self._assemble(world, x, v, material, h)
+            with clock.stage("solve"):
+                self._solve(x, v, h, world.grains.n)
+            with clock.stage("walls"):
+                if not self.cloth.own.missed(v, world.grains.n):
+                    break
+            v[:] = free  # again, with what cloth would have passed through
+            self.bodies.rewind()
         x[:, :3] += v[:, :3] * v.dtype.type(h)  # (7)
         self.bodies.move(h)
         with clock.stage("forces"):
