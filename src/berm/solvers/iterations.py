@@ -172,8 +172,10 @@ class _Descent(Iteration):
     def _alpha_0(self) -> float:
         """1 / rho(A) by power iteration (Sec. 4.1), on all constraints: open ones may close."""
         given, value = np.zeros_like(self.res), 0.0
-        spread = 1.0 + 0.5 * np.sin(np.arange(len(given)))  # no symmetry that hides a mode
-        given[:, :3] = self.rows.row[:, :3] * spread[:, None]
+        # no symmetry that hides a mode; by order, not by place: room between rows may differ
+        used = self.rows.used
+        spread = 1.0 + 0.5 * np.sin(np.arange(len(used)))
+        given[used, :3] = self.rows.row[used, :3] * spread[:, None]
         if self.rows.kind.size and self.rows.kind.max() == FORM:
             given[self.rows.qbase + self.rows.faces :, 0] = 1.0
         for _ in range(POWER_STEPS):

@@ -89,6 +89,12 @@ class Rows:
         return int((self.last - self.first).sum())
 
     @property
+    def used(self) -> Array:
+        """Places of all constraints, in the order of their blocks."""
+        many = self.last - self.first
+        return np.arange(self.count) + np.repeat(self.first - np.cumsum(many) + many, many)
+
+    @property
     def contacts(self) -> int:
         """Number of constraints that may rub."""
         rubs = (self.kind != LINK) & (self.kind != FORM)
