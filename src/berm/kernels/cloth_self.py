@@ -48,6 +48,51 @@ def _soon(out, a, b, c, d, v, h):
 
 
 @inner
+def _length(u):
+    return math.sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2])
+
+
+@inner
+def _fall_on(p, a, b, c, side, limit, x, v, h, nx, ny, nz, out):
+    """Least gap between a vertex beside a face, not touching it, and that face at the step's end.
+
+    Point and direction become those of the end: those of the start, to the face's border, would
+    hold what only slides past it. A face that the vertex will be over acts as its plane.
+    """
+    none = out[GAP] - 1e-6 * limit  # what goes by is no contact, rounding or not
+    least = none
+    way, corner = np.empty(3), np.empty((3, 3))
+    for turn in range(v.shape[0]):
+        for stopped in range(3 if turn == 0 else 1):  # nobody, the vertex, the face
+            for e in range(3):
+                way[e] = x[p, e] + (0.0 if stopped == 1 else h * v[turn, p, e])
+                for k, q in ((0, a), (1, b), (2, c)):
+                    corner[k, e] = x[q, e] + (0.0 if stopped == 2 else h * v[turn, q, e])
+            wa, wb, wc = closest(way[0], way[1], way[2], corner[0], corner[1], corner[2])
+            for e in range(3):
+                way[e] -= wa * corner[0, e] + wb * corner[1, e] + wc * corner[2, e]
+            far = _length(way)
+            gap = far - limit
+            if min(wa, wb, wc) > 0.0:  # over the face, or under it
+                if side * (way[0] * nx + way[1] * ny + way[2] * nz) < 0.0:
+                    gap = -far - limit
+                way[0], way[1], way[2] = side * nx, side * ny, side * nz
+                far = 1.0
+            back = out[N] * way[0] + out[N + 1] * way[1] + out[N + 2] * way[2] < 0.0
+            if gap >= least:
+                continue
+            least = gap
+            if back or far <= 1e-9 * limit:
+                continue
+            out[1], out[2], out[3], out[GAP] = -wa, -wb, -wc, -limit
+            for e in range(3):
+                out[N + e] = way[e] / far
+                apart = x[p, e] - wa * x[a, e] - wb * x[b, e] - wc * x[c, e]
+                out[GAP] += out[N + e] * apart
+    return least if least < none else np.inf
+
+
+@inner
 def _vertex_face(p, a, b, c, side, x, v, shape, owner, thick, h, margin, out):
     """Meet vertex p and face (a, b, c); return the side of the pair."""
     if p == a or p == b or p == c:
@@ -80,7 +125,16 @@ def _vertex_face(p, a, b, c, side, x, v, shape, owner, thick, h, margin, out):
     else:
         out[N], out[N + 1], out[N + 2] = side * nx, side * ny, side * nz
     out[GAP] = (far if side == above else -far) - limit
-    out[SOON] = _soon(out, p, a, b, c, v, h)
+    if min(wa, wb, wc) > 0.0 or out[GAP] <= 0.0:
+        out[SOON] = _soon(out, p, a, b, c, v, h)
+    else:
+        fast = 0.0
+        for turn in range(v.shape[0]):
+            most = max(_length(v[turn, a]), _length(v[turn, b]), _length(v[turn, c]))
+            fast = max(fast, _length(v[turn, p]) + most)
+        out[SOON] = out[GAP] - h * fast
+        if out[SOON] < margin:  # else it is near at most
+            out[SOON] = _fall_on(p, a, b, c, side, limit, x, v, h, nx, ny, nz, out)
     if far > limit + margin and (side != above or out[SOON] > margin):
         return 0
     if owner[p] == owner[a]:
