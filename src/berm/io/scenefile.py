@@ -170,13 +170,16 @@ def _load_world(source: Source, problems: Problems, file: Path) -> LoadedScene:
                 drafts[body.name] = _draft(made, materials)
         bodies.append(made)
     _check_joints(read, drafts, taken, problems)
-    for key in ("grains", "clusters", "emitters"):
+    for key in ("grains", "clusters", "cloths", "emitters"):
         for i, part in enumerate(getattr(read, key)):
             _find_material(part.material, materials, problems, key, i)
     clusters: list[Any] = []
     for i, cluster in enumerate(read.clusters):
         with problems.at("clusters", i, "shape"):
             clusters.append(cluster.shape.make(folder))
+    for i, cloth in enumerate(read.cloths):
+        with problems.at("cloths", i):
+            cloth.make("cloth")
     for i, emitter in enumerate(read.emitters):
         with problems.at("emitters", i):
             emitter.make("gravel", folder)
@@ -219,6 +222,9 @@ def _load_world(source: Source, problems: Problems, file: Path) -> LoadedScene:
                     made_of, cluster.places(made_of, seed), cluster.rotation, cluster.velocity,
                     cluster.spin, materials.get(cluster.material, cluster.material),
                 )  # fmt: skip
+        for i, cloth in enumerate(read.cloths):
+            with found.at("cloths", i):
+                world.add_cloth(cloth.make(materials.get(cloth.material, cloth.material)))
         for emitter in read.emitters:
             stuff = materials.get(emitter.material, emitter.material)
             world.add_emitter(emitter.make(stuff, folder))

@@ -20,6 +20,7 @@ from berm.io.schema import (
     Vec3,
     _number,
 )
+from berm.io.schema_cloth import ClothPart
 from berm.io.schema_clusters import ClusterPart, ClustersPart
 from berm.io.schema_joints import AnyJoint
 
@@ -252,6 +253,8 @@ class WorldFile(Part):
     """Grains that are there at the start."""
     clusters: list[ClustersPart] = Field(default_factory=list)
     """Compound grains that are there at the start."""
+    cloths: list[ClothPart] = Field(default_factory=list)
+    """Cloth, for solvers vts and sp."""
     emitters: list[EmitterPart] = Field(default_factory=list)
     """What pours grains."""
     sinks: list[SinkPart] = Field(default_factory=list)
