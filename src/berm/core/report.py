@@ -18,8 +18,8 @@ class StepReport:
     substeps: int = 0
     overlap_mean: float = 0.0  # m, over touching pairs
     overlap_max: float = 0.0  # m, walls included
-    residual: float = 0.0  # largest displacement of a grain in the last substep, m
-    kinetic_energy: float = 0.0  # J
+    residual: float = 0.0  # largest displacement of a grain or vertex in the last substep, m
+    kinetic_energy: float = 0.0  # J, of grains and cloth
     rebuilt: int = 0  # times that the neighbour list was made anew
     timings: dict[str, float] = field(default_factory=dict)  # s, by stage
 

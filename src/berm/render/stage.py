@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -216,6 +217,12 @@ def _stage(
         StageMaterial(name, material_colour(name, k), density)
         for k, (name, _, density) in enumerate(materials)
     )
+    bare = [name for name, _, faces in cloths if not len(faces)]
+    if bare:
+        text = f"cloth {', '.join(map(repr, bare))}: no faces, so it is not drawn; links alone are"
+        warnings.warn(
+            f"{text} not seen. Give it faces, or put grains at its vertices.", stacklevel=3
+        )
     sheets = tuple(
         StageCloth(k, name, material, np.ascontiguousarray(faces, np.uint32))
         for k, (name, material, faces) in enumerate(cloths)

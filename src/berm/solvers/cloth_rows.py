@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from berm.core.cloth import Cloth
+from berm.core.errors import SimulationError
 from berm.kernels import cloth_faces, cloth_links, vts_contacts
 from berm.kernels.vts_law import FACE, FORM, LINK, WALL
 from berm.solvers.base import WorldView
@@ -104,6 +105,23 @@ class ClothRows:
             cloth.position[:], cloth.velocity[:] = x[rows, :3], v[rows, :3]
             if cloth.damping > 0.0:
                 cloth.velocity *= np.exp(-cloth.damping * h)
+
+    def motion(self) -> tuple[float, float]:
+        """Kinetic energy (J) of what is not held, and the largest speed squared; all finite."""
+        energy, fastest2 = 0.0, 0.0
+        for cloth in self.cloths:
+            free = cloth.inverse_mass > 0.0
+            speed2 = (cloth.velocity[free] ** 2).sum(axis=1)
+            bad = np.flatnonzero(~np.isfinite(speed2))
+            if bad.size:
+                row = int(np.flatnonzero(free)[bad[0]])
+                raise SimulationError(
+                    f"cloth {cloth.name!r}: vertex {row} became non-finite (position "
+                    f"{cloth.position[row].tolist()}, velocity {cloth.velocity[row].tolist()})"
+                )
+            energy += 0.5 * float((speed2 / cloth.inverse_mass[free]).sum())
+            fastest2 = max(fastest2, float(speed2.max(initial=0.0)))
+        return energy, fastest2
 
     # ---- constraints ----------------------------------------------------------------------
 

@@ -298,8 +298,9 @@ class VTS:
         report.wall_contacts = int(self.contacts.walls.count.sum()) + self.bodies.first
         report.overlap_mean = float(stats[:, 0].sum()) / max(report.contacts, 1)
         report.overlap_max = float(stats[:, 1].max(initial=0.0))
-        report.kinetic_energy = 0.5 * float((grains.mass * speed2).sum())
-        report.residual = h * float(np.sqrt(speed2.max(initial=0.0)))
+        energy, fastest2 = self.cloth.motion()
+        report.kinetic_energy = 0.5 * float((grains.mass * speed2).sum()) + energy
+        report.residual = h * float(np.sqrt(max(speed2.max(initial=0.0), fastest2)))
 
     def grain_fields(self, world: WorldView) -> dict[str, Array]:
         """Largest overlap (m) and sum of normal contact forces (N) of each grain."""

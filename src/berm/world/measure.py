@@ -36,7 +36,7 @@ MARGIN = 3.0  # mean radii left out at the border of the default region
 
 @dataclass(frozen=True)
 class Energy:
-    """Mechanical energy of the grains, J; the springs of the contacts are not counted."""
+    """Mechanical energy of grains and cloth, J; the springs of contacts are not counted."""
 
     kinetic: float
     potential: float
@@ -56,23 +56,27 @@ def energy(world: World) -> Energy:
 
 
 def momentum(world: World) -> Array:
-    """Linear momentum of all grains (3,), kg m/s (float64 sums)."""
+    """Linear momentum of all grains and of cloth that is not held (3,), kg m/s (float64 sums)."""
     mass, _, velocity = _movers(world)
     total: Array = mass @ velocity
     return total
 
 
 def _movers(world: World) -> tuple[Array, Array, Array]:
-    """Mass, centre and velocity of all that moves by itself: single grains, compound ones."""
+    """Mass, centre and velocity of all that moves: single grains, compound ones, free vertices."""
     grains, clumps = world.grains, world.clumps
     mass, x, v = grains.mass, grains.position.astype(float), grains.velocity.astype(float)
-    if not clumps.n:
-        return mass, x, v
-    alone = grains.owner[: grains.n] < 0
+    parts = [(mass, x, v)]
+    if clumps.n:
+        alone = grains.owner[: grains.n] < 0
+        parts = [(mass[alone], x[alone], v[alone]), (clumps.mass, clumps.position, clumps.velocity)]
+    for cloth in world.cloths:
+        free = cloth.inverse_mass > 0.0
+        parts.append((1.0 / cloth.inverse_mass[free], cloth.position[free], cloth.velocity[free]))
     return (
-        np.concatenate([mass[alone], clumps.mass]),
-        np.concatenate([x[alone], clumps.position]),
-        np.concatenate([v[alone], clumps.velocity]),
+        np.concatenate([part[0] for part in parts]),
+        np.concatenate([part[1] for part in parts]),
+        np.concatenate([part[2] for part in parts]),
     )
 
 
