@@ -25,10 +25,14 @@ def exercise(x, index, acc, wide, out):
     vec8.store(out, 16, e + f + g + h)
     columns = vec8.gather12(acc, j)
     vec8.store(out, 24, columns[4] + columns[11])
+    tail = vec8.gather12_at(acc, index, 8)[4:]
+    vec8.scatter_tail8_at(acc, index, 16, (b, c, d, a, tail[3], least, size, tail[0]))
+    vec8.store4(x, 9, (d, c, b, a))
+    vec8.set_quad(x, 18, vec8.quad_of(out[8], out[9], out[10], out[11]))
     eight = vec8.load8(wide, 1)
     vec8.store(out, 0, eight[0] + eight[7])
     vec8.set_quad(
-        x, 0, vec8.with_last(vec8.quad(x, 1) + vec8.splat4(out[8]) * vec8.quad(acc, 4), out[8])
+        x, 0, vec8.with_last(vec8.quad(x, 1) + vec8.splat4(out[8]) * vec8.quad(acc, 5), out[8])
     )
     vec8.store(out, 32, vec8.take(out, vec8.iota32(3)))
     mask = vec8.bits(big & (vec8.iota32(0) < vec8.splat(np.int32(6))))
@@ -37,19 +41,23 @@ def exercise(x, index, acc, wide, out):
 
 def plain(x, index, acc, wide, out):
     """The same in NumPy, without the vector module."""
-    rows = x[index].astype(np.float64)
+    rows = x[index[:8]].astype(np.float64)
     a, b, c, d = rows.T
     size = np.sqrt(a * a + b * b + c * c)
     big = size > out[0]
     size = np.where(big, size, out[1])
     least = np.minimum(np.abs(d), np.maximum(a, b))
     for k, columns in enumerate(np.stack([a, b, c, d, size, least, a - b, a / d], axis=1)):
-        acc[index[k], 4:] += columns
+        acc[index[k], 4:12] += columns
     for k in range(8):
         x[12 + k] += rows[k]
     out[8:16] = size
     out[16:24] = x[2:10].sum(axis=1)
-    out[24:32] = acc[index, 4] + acc[index, 11]
+    out[24:32] = acc[index[:8], 4] + acc[index[:8], 11]
+    tail = acc[index[8:16], 4:12].T.copy()
+    acc[index[16:24], 4:12] = np.stack([b, c, d, a, tail[3], least, size, tail[0]], axis=1)
+    x[9:17] = np.stack([d, c, b, a], axis=1)
+    x[18] = out[8:12]
     out[:8] = wide[1:9, 0] + wide[1:9, 7]
     x[0] = x[1] + out[8] * acc[1, 4:8]
     x[0, 3] = out[8]
@@ -64,12 +72,13 @@ def plain(x, index, acc, wide, out):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_operations_match_numpy(dtype):
-    index = np.array([3, 1, 3, 7, 9, 11, 2, 0], np.int32)  # row 3 twice: adds must not race
+    first = [3, 1, 3, 7, 9, 11, 2, 0]  # row 3 twice: adds must not race
+    index = np.array([*first, *range(8), *range(12, 20)], np.int32)
     results = []
     for function in (exercise, plain):
         generator = np.random.default_rng(5)
         x = generator.normal(size=(20, 4)).astype(dtype)
-        acc = np.zeros((21, 12), dtype)
+        acc = np.zeros((21, 16), dtype)
         wide = generator.normal(size=(20, 8)).astype(dtype)
         out = np.zeros(40, dtype)
         out[0], out[1] = 1.0, 0.25

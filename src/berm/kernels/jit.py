@@ -112,7 +112,11 @@ def inner(function: Callable[..., Any]) -> Any:
 
 
 def inline(function: Callable[..., Any]) -> Any:
-    """Compile a small function that LLVM is to inline at every call."""
+    """Compile a small function that LLVM is to inline at every call.
+
+    It may neither make nor return arrays: references to those that it is given are not counted,
+    which in a loop over contacts would cost as much as the law itself.
+    """
     if not JIT_ON:
         return function
     return numba.njit(
@@ -121,6 +125,7 @@ def inline(function: Callable[..., Any]) -> Any:
         forceinline=True,
         no_cpython_wrapper=True,
         no_cfunc_wrapper=True,
+        _nrt=False,
     )(function)
 
 

@@ -36,6 +36,7 @@ from berm.kernels.p2_law import (
 from berm.kernels.p2_sweep import (
     clear_warm,
     gather_warm,
+    leave_slab,
     move_slab,
     predict_slab,
     sweep_slab,
@@ -262,4 +263,5 @@ def solve(
             par[MEMORY] = 1.0
     for number in prange(n):
         s = np.int64(number)
-        move_slab(s, slab, x, v, warm, row, par, flags, ref, stats)
+        move_slab(s, slab, row, par, flags, ref, stats)
+        leave_slab(s, slab, x, v, warm, row, par)

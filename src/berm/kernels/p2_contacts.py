@@ -1,9 +1,9 @@
 """Eight contacts at a time: from the rows of two grains, or of a grain and a wall, to impulses.
 
-A grain's row of twelve numbers holds what its contacts need: position at the start of the substep
+A grain's row of sixteen numbers, one cache line, holds what a substep needs: position at its start
 and radius; displacement with the remembered part of the impulses, and inverse mass; displacement
-with the whole impulses, and the number of contacts that push. Both forms that keep impulses,
-`p2_sweep` and `p2_mass`, build on this.
+with the whole impulses, and the number of contacts that push; velocity. Both forms that keep
+impulses, `p2_sweep` and `p2_mass`, build on this.
 """
 
 from __future__ import annotations
@@ -42,10 +42,12 @@ from berm.kernels.vec8 import (
     load,
     load4,
     load8,
+    quad_of,
     select,
     set_quad,
     splat,
     store,
+    store4,
     take,
     vmax,
     vsqrt,
@@ -152,10 +154,10 @@ def wall_response(
     nx, ny, nz, offset, mx, my, mz, place = load8(planes, b)
     if turn >= 0:
         valid = valid & (place == splat(par[GX] - par[GX] + np.float32(turn)))
-    px, py, pz, _ = load4(imps, b)
-    px = select(valid, px, zero)
-    py = select(valid, py, zero)
-    pz = select(valid, pz, zero)
+    ox, oy, oz, rest = load4(imps, b)
+    px = select(valid, ox, zero)
+    py = select(valid, oy, zero)
+    pz = select(valid, oz, zero)
     xi, yi, zi, ri, ui, vi, wi, mi, di, ei, fi, _ = gather12(row, rows)
     share = splat(par[SHARE])
     moved = fma(nx, mx, fma(ny, my, nz * mz))
@@ -178,17 +180,12 @@ def wall_response(
     fx = select(valid, fx, zero)
     fy = select(valid, fy, zero)
     fz = select(valid, fz, zero)
-    weight = splat(par[WEIGHT])
-    for m in range(min(8, number - b)):
-        if turn >= 0 and planes[b + m, 7] != turn:
-            continue
-        imps[b + m, 0] = lane(fx, m)
-        imps[b + m, 1] = lane(fy, m)
-        imps[b + m, 2] = lane(fz, m)
-        if flags & LAST:
-            totals[b + m, 0] += lane(fx * weight, m)
-            totals[b + m, 1] += lane(fy * weight, m)
-            totals[b + m, 2] += lane(fz * weight, m)
+    # lanes that are not answered now keep what they have
+    store4(imps, b, (select(valid, fx, ox), select(valid, fy, oy), select(valid, fz, oz), rest))
+    if flags & LAST:
+        weight = splat(par[WEIGHT])
+        tx, ty, tz, rest = load4(totals, b)
+        store4(totals, b, (tx + fx * weight, ty + fy * weight, tz + fz * weight, rest))
     return rows, valid, fx, fy, fz, px, py, pz, mi, ri, gap, approach
 
 
@@ -200,9 +197,18 @@ def predict_row(i, x, v, warm, row, par, split):
         row[i, c] = x[i, c]
         row[i, 4 + c] = free + par[MEMORY] * warm[i, c]
         row[i, 8 + c] = free + warm[i, c]
+        row[i, 12 + c] = v[i, c]
     row[i, 3] = x[i, 3]
     row[i, 7] = split
     row[i, 11] = par[GX] - par[GX]
+    row[i, 15] = row[i, 11]
+
+
+@inline
+def gravity_of(par):
+    """Displacement by gravity in a substep, in four lanes of which the last is zero."""
+    none = par[GX] - par[GX]
+    return quad_of(par[GX], par[GX + 1], par[GX + 2], none)
 
 
 @inner
@@ -217,6 +223,6 @@ def astray(i, here, moved, ref):
 @inline
 def set_row(i, here, kept, full, row):
     """Write row i: position and radius, displacement and inverse mass, displacement."""
-    set_quad(row, 3 * i, here)
-    set_quad(row, 3 * i + 1, kept)
-    set_quad(row, 3 * i + 2, full)
+    set_quad(row, 4 * i, here)
+    set_quad(row, 4 * i + 1, kept)
+    set_quad(row, 4 * i + 2, full)

@@ -14,6 +14,7 @@ from berm.kernels.jit import inner, pjit, prange
 from berm.kernels.p2_contacts import (
     astray,
     constants,
+    gravity_of,
     note_overlaps,
     pair_response,
     predict_row,
@@ -140,10 +141,7 @@ def _move_slab(s, slab, x, v, warm, row, par, flags, reach, base, acc, ref, stat
     """Sum the impulses of each grain and move it: (2), (3) at the end of a substep."""
     sum_slab(s, slab, reach, base, acc)
     shift = base[s] - reach[s, 0]
-    gravity = np.zeros((1, 4), x.dtype)
-    for c in range(3):
-        gravity[0, c] = par[GX + c]
-    pull = quad(gravity, 0)
+    pull = gravity_of(par)
     step = splat4(par[H])
     rate = splat4(par[INV_H])
     keep = splat4(par[KEEP])

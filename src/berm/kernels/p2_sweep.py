@@ -18,6 +18,7 @@ from berm.kernels.jit import inline, inner, pjit, prange
 from berm.kernels.p2_contacts import (
     astray,
     constants,
+    gravity_of,
     note_overlaps,
     pair_response,
     predict_row,
@@ -26,7 +27,6 @@ from berm.kernels.p2_contacts import (
 )
 from berm.kernels.p2_law import (
     FRACTION,
-    GX,
     INV_H,
     KEEP,
     LAST,
@@ -39,11 +39,12 @@ from berm.kernels.p2_law import (
 )
 from berm.kernels.vec8 import (
     fma,
-    gather12,
+    gather12_at,
     lane,
     load,
     quad,
     scatter_add_tail8,
+    scatter_tail8_at,
     select,
     set_quad,
     splat4,
@@ -70,24 +71,17 @@ def _pairs_slab(s, part, lanes, ptr, nbr, imp, row, mat, nmat, common, table, pa
         if ptr[q] == ptr[q + 1]:
             continue
         rows = load(lanes, 8 * q)
-        x, y, z, r, ux, uy, uz, w, vx, vy, vz, _ = gather12(row, rows)
-        ax = ux
-        ay = uy
-        az = uz
-        bx = vx
-        by = vy
-        bz = vz
-        count = zero
-        j = load(nbr, 8 * ptr[q])
-        partner = gather12(row, j)
+        x, y, z, r, ax, ay, az, w, bx, by, bz, count = gather12_at(row, lanes, 8 * q)
+        at = 8 * ptr[q]
+        partner = gather12_at(row, nbr, at)
         for slot in range(ptr[q], ptr[q + 1]):
             # the rows of a slice share no grain, so the next partners can be fetched before
-            # these have moved: memory and arithmetic overlap
-            j_next = load(nbr, 8 * min(slot + 1, ptr[q + 1] - 1))
-            partner_next = gather12(row, j_next)
+            # these have moved, and what was fetched is still true: memory and arithmetic overlap
+            after = 8 * min(slot + 1, ptr[q + 1] - 1)
+            partner_next = gather12_at(row, nbr, after)
             fx, fy, fz, px, py, pz, gap, _ = pair_response(
-                rows, (x, y, z, r, ax, ay, az, w, bx, by, bz, zero), j, partner, slot, law, scale,
-                imp, none, mat, nmat, common, table, flags,
+                rows, (x, y, z, r, ax, ay, az, w, bx, by, bz, zero), load(nbr, at), partner, slot,
+                law, scale, imp, none, mat, nmat, common, table, flags,
             )  # fmt: skip
             ones = pushing(fx, fy, fz, zero, one)
             kx = fma(zero - memory, px, fx)
@@ -96,10 +90,16 @@ def _pairs_slab(s, part, lanes, ptr, nbr, imp, row, mat, nmat, common, table, pa
             fx = fx - px
             fy = fy - py
             fz = fz - pz
-            wj = zero - partner[7]
-            scatter_add_tail8(
-                row, j, (wj * kx, wj * ky, wj * kz, zero, wj * fx, wj * fy, wj * fz, ones)
-            )
+            _, _, _, _, cx, cy, cz, wj, dx, dy, dz, others = partner
+            against = zero - wj
+            scatter_tail8_at(
+                row, nbr, at,
+                (
+                    fma(against, kx, cx), fma(against, ky, cy), fma(against, kz, cz), wj,
+                    fma(against, fx, dx), fma(against, fy, dy), fma(against, fz, dz),
+                    others + ones,
+                ),
+            )  # fmt: skip
             ax = fma(w, kx, ax)
             ay = fma(w, ky, ay)
             az = fma(w, kz, az)
@@ -112,11 +112,9 @@ def _pairs_slab(s, part, lanes, ptr, nbr, imp, row, mat, nmat, common, table, pa
                 total = total + depth
                 most = vmax(depth, most)
                 number = number + select(depth > zero, one, zero)
-            j = j_next
+            at = after
             partner = partner_next
-        scatter_add_tail8(
-            row, rows, (ax - ux, ay - uy, az - uz, zero, bx - vx, by - vy, bz - vz, count)
-        )
+        scatter_tail8_at(row, lanes, 8 * q, (ax, ay, az, w, bx, by, bz, count))
     if flags & STATS:
         note_overlaps(s, total, most, number, stats)
 
@@ -170,31 +168,26 @@ def sweep_slab(
 
 
 @inner
-def move_slab(s, slab, x, v, warm, row, par, flags, ref, stats):
+def move_slab(s, slab, row, par, flags, ref, stats):
     """End of a substep: displacement to velocity and position (3), prediction of the next (2)."""
-    gravity = np.zeros((1, 4), x.dtype)
-    for c in range(3):
-        gravity[0, c] = par[GX + c]
-    pull = quad(gravity, 0)
     step = splat4(par[H])
     rate = splat4(par[INV_H])
     keep = splat4(par[KEEP])
+    pull = gravity_of(par)
+    still = pull - pull
     none = par[H] - par[H]
     energy = 0.0
     largest = 0.0
     off = False
     for i in range(slab[s], slab[s + 1]):
-        old = quad(v, i)
-        w = lane(old, 3)
-        free = with_last(fma(step, old, pull), none)
-        last = quad(warm, i)
-        moved = quad(row, 3 * i + 2)
+        w = lane(quad(row, 4 * i + 1), 3)
+        moved = quad(row, 4 * i + 2)
+        old = quad(row, 4 * i + 3)
         count = lane(moved, 3)
-        # what contacts did: as before, and what was added since; exactly nothing without one
-        moved = with_last(moved, none)
-        pushed = last + (moved - (free + last))
+        free = fma(step, old, pull)
+        pushed = with_last(moved, none) - free  # what contacts did: exactly nothing without one
         if count == 0.0:
-            pushed = pull - pull
+            pushed = still
         moved = free + pushed
         ux = lane(moved, 0)
         uy = lane(moved, 1)
@@ -202,16 +195,13 @@ def move_slab(s, slab, x, v, warm, row, par, flags, ref, stats):
         size = ux * ux + uy * uy + uz * uz
         speed = fma(rate, pushed + pull, old)
         if size < par[SLEEP] and count > 0.0:  # only what rests on something
-            moved = pull - pull
-            speed = moved
+            moved = still
+            speed = still
             size = size - size
-        here = quad(x, i) + moved
-        speed = with_last(speed, w)
-        set_quad(x, i, here)
-        set_quad(v, i, speed)
-        set_quad(warm, i, pushed)
-        free = with_last(fma(step, speed, pull), none)
+        here = quad(row, 4 * i) + moved
+        free = fma(step, speed, pull)
         set_row(i, here, with_last(fma(keep, pushed, free), w), free + pushed, row)
+        set_quad(row, 4 * i + 3, speed)
         off = off or astray(i, here, moved, ref)
         if flags & STATS:
             energy += size / w
@@ -221,6 +211,18 @@ def move_slab(s, slab, x, v, warm, row, par, flags, ref, stats):
     stats[s, 3] = 0.5 * energy * par[INV_H] * par[INV_H]
     stats[s, 4] = largest
     stats[s, 6] = 1.0 if off else 0.0
+
+
+@inner
+def leave_slab(s, slab, x, v, warm, row, par):
+    """Write what the rows hold after the last substep: positions, velocities, what contacts do."""
+    step = splat4(par[H])
+    pull = gravity_of(par)
+    for i in range(slab[s], slab[s + 1]):
+        speed = quad(row, 4 * i + 3)
+        set_quad(x, i, quad(row, 4 * i))
+        set_quad(v, i, with_last(speed, lane(quad(row, 4 * i + 1), 3)))
+        set_quad(warm, i, quad(row, 4 * i + 2) - fma(step, speed, pull))
 
 
 @inner
@@ -305,11 +307,14 @@ def solve(
                     )  # fmt: skip
         for number in prange(n):
             s = np.int64(number)
-            move_slab(s, slab, x, v, warm, row, par, flags, ref, stats)
+            move_slab(s, slab, row, par, flags, ref, stats)
         done += 1
         off = 0.0
         for s in range(n):
             off += stats[s, 6]
         if off > 0.0:
             break
+    for number in prange(n):
+        s = np.int64(number)
+        leave_slab(s, slab, x, v, warm, row, par)
     return done

@@ -186,11 +186,13 @@ if _jit.JIT_ON:
 
         return types.none(array, types.int64, value), codegen
 
-    def _quads(builder: Any, data: Any, rows: list[Any], width: int, align: int) -> list[Any]:
-        """Columns of eight rows of `width` numbers, loaded and transposed four at a time."""
+    def _quads(
+        builder: Any, data: Any, rows: list[Any], align: int, quads: int = 1, stride: int = 1
+    ) -> list[Any]:
+        """The first 4 * quads columns of eight rows of 4 * stride numbers, four at a time."""
         columns = []
-        first = [builder.mul(row, ir.Constant(_I64, width // 4)) for row in rows]
-        for quad in range(width // 4):
+        first = [builder.mul(row, ir.Constant(_I64, stride)) for row in rows]
+        for quad in range(quads):
             at = [builder.add(row, ir.Constant(_I64, quad)) for row in first]
             pieces = [_load(builder, _row_pointer(builder, data, k, 4, 4), align) for k in at]
             columns += _transpose_4_to_8(builder, pieces)
@@ -201,25 +203,47 @@ if _jit.JIT_ON:
         lanes = [builder.extract_element(index, ir.Constant(_I32, k)) for k in range(LANES)]
         return [builder.sext(one, _I64) for one in lanes]
 
-    def _gather(array: Any, index: Any, width: int) -> Any:
+    def _indices_at(builder: Any, data: Any, first: Any) -> list[Any]:
+        """Eight int32 from memory as int64 scalars, which is cheaper than taking lanes out."""
+        places = [builder.add(first, ir.Constant(_I64, k)) for k in range(LANES)]
+        return [builder.sext(builder.load(builder.gep(data, [at])), _I64) for at in places]
+
+    @intrinsic
+    def gather4(typingctx: Any, array: Any, index: Any) -> Any:
+        """Rows array[index[k]] of an (N, 4) array, as four vectors (one a column)."""
         vec = Vec8(array.dtype)
 
         def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             ary = _array(context, builder, sig.args[0], args[0])
             rows, align = _indices(builder, args[1]), _itemsize(context, sig.args[0])
-            return cgutils.pack_array(builder, _quads(builder, ary.data, rows, width, align))
+            return cgutils.pack_array(builder, _quads(builder, ary.data, rows, align))
 
-        return types.UniTuple(vec, width)(array, index), codegen
-
-    @intrinsic
-    def gather4(typingctx: Any, array: Any, index: Any) -> Any:
-        """Rows array[index[k]] of an (N, 4) array, as four vectors (one a column)."""
-        return _gather(array, index, 4)
+        return types.UniTuple(vec, 4)(array, index), codegen
 
     @intrinsic
     def gather12(typingctx: Any, array: Any, index: Any) -> Any:
-        """Rows array[index[k]] of an (N, 12) array, as twelve vectors (one a column)."""
-        return _gather(array, index, 12)
+        """The first twelve of sixteen columns of the rows array[index[k]], a vector each."""
+        vec = Vec8(array.dtype)
+
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            ary = _array(context, builder, sig.args[0], args[0])
+            rows, align = _indices(builder, args[1]), _itemsize(context, sig.args[0])
+            return cgutils.pack_array(builder, _quads(builder, ary.data, rows, align, 3, 4))
+
+        return types.UniTuple(vec, 12)(array, index), codegen
+
+    @intrinsic
+    def gather12_at(typingctx: Any, array: Any, index: Any, first: Any) -> Any:
+        """As gather12, of the rows array[index[first + k]]."""
+        vec = Vec8(array.dtype)
+
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            ary, table = (_array(context, builder, sig.args[k], args[k]) for k in (0, 1))
+            rows = _indices_at(builder, table.data, args[2])
+            align = _itemsize(context, sig.args[0])
+            return cgutils.pack_array(builder, _quads(builder, ary.data, rows, align, 3, 4))
+
+        return types.UniTuple(vec, 12)(array, index, types.int64), codegen
 
     @intrinsic
     def load4(typingctx: Any, array: Any, first: Any) -> Any:
@@ -230,7 +254,7 @@ if _jit.JIT_ON:
             ary = _array(context, builder, sig.args[0], args[0])
             rows = [builder.add(args[1], ir.Constant(_I64, k)) for k in range(LANES)]
             align = _itemsize(context, sig.args[0])
-            return cgutils.pack_array(builder, _quads(builder, ary.data, rows, 4, align))
+            return cgutils.pack_array(builder, _quads(builder, ary.data, rows, align))
 
         return types.UniTuple(vec, 4)(array, types.int64), codegen
 
@@ -285,6 +309,15 @@ if _jit.JIT_ON:
         return vec(value), codegen
 
     @intrinsic
+    def quad_of(typingctx: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+        """Four scalars in four lanes."""
+
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return _lanes(builder, list(args))
+
+        return Vec8(a, 4)(a, a, a, a), codegen
+
+    @intrinsic
     def with_last(typingctx: Any, vec: Any, value: Any) -> Any:
         """Four lanes with the last one replaced by a scalar."""
 
@@ -328,24 +361,62 @@ if _jit.JIT_ON:
 
         return types.none(array, index, types.int64, columns), codegen
 
+    def _tail_pointers(builder: Any, data: Any, rows: list[Any]) -> list[Any]:
+        """Where columns 4 to 11 of rows of sixteen are."""
+        quads = [
+            builder.add(builder.mul(row, ir.Constant(_I64, 4)), ir.Constant(_I64, 1))
+            for row in rows
+        ]
+        return [_row_pointer(builder, data, at, 4, 8) for at in quads]
+
     @intrinsic
     def scatter_add_tail8(typingctx: Any, array: Any, index: Any, columns: Any) -> Any:
-        """array[index[k], 4 + c] += columns[c][k] of an (N, 12) array, lane after lane."""
+        """array[index[k], 4 + c] += columns[c][k] of an (N, 16) array, lane after lane."""
 
         def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             ary = _array(context, builder, sig.args[0], args[0])
             align = _itemsize(context, sig.args[0])
             pieces = _transpose_8(builder, cgutils.unpack_tuple(builder, args[2], 8))
-            for row, piece in zip(_indices(builder, args[1]), pieces, strict=True):
-                third = builder.add(
-                    builder.mul(row, ir.Constant(_I64, 3)), ir.Constant(_I64, 1)
-                )
-                pointer = _row_pointer(builder, ary.data, third, 4, 8)
+            places = _tail_pointers(builder, ary.data, _indices(builder, args[1]))
+            for pointer, piece in zip(places, pieces, strict=True):
                 total = builder.fadd(_load(builder, pointer, align), piece)
                 builder.store(total, pointer, align=align)
             return context.get_dummy_value()
 
         return types.none(array, index, columns), codegen
+
+    @intrinsic
+    def scatter_tail8_at(
+        typingctx: Any, array: Any, index: Any, first: Any, columns: Any
+    ) -> Any:
+        """array[index[first + k], 4 + c] = columns[c][k] of an (N, 16) array, lane 0 last."""
+
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            ary, table = (_array(context, builder, sig.args[k], args[k]) for k in (0, 1))
+            align = _itemsize(context, sig.args[0])
+            pieces = _transpose_8(builder, cgutils.unpack_tuple(builder, args[3], 8))
+            rows = _indices_at(builder, table.data, args[2])
+            places = _tail_pointers(builder, ary.data, rows)
+            for pointer, piece in reversed(list(zip(places, pieces, strict=True))):
+                builder.store(piece, pointer, align=align)
+            return context.get_dummy_value()
+
+        return types.none(array, index, types.int64, columns), codegen
+
+    @intrinsic
+    def store4(typingctx: Any, array: Any, first: Any, columns: Any) -> Any:
+        """array[first + k, c] = columns[c][k] of an (N, 4) array."""
+
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            ary = _array(context, builder, sig.args[0], args[0])
+            align = _itemsize(context, sig.args[0])
+            pieces = _transpose_8_to_4(builder, cgutils.unpack_tuple(builder, args[2], 4))
+            for k, piece in enumerate(pieces):
+                row = builder.add(args[1], ir.Constant(_I64, k))
+                builder.store(piece, _row_pointer(builder, ary.data, row, 4, 4), align=align)
+            return context.get_dummy_value()
+
+        return types.none(array, types.int64, columns), codegen
 
     @intrinsic
     def splat(typingctx: Any, value: Any) -> Any:
@@ -480,19 +551,23 @@ else:
         fma,
         gather4,
         gather12,
+        gather12_at,
         iota32,
         lane,
         load,
         load4,
         load8,
         quad,
+        quad_of,
         scatter_add4,
         scatter_add_tail8,
+        scatter_tail8_at,
         select,
         set_quad,
         splat,
         splat4,
         store,
+        store4,
         take,
         vabs,
         vmax,

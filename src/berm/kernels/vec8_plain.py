@@ -27,6 +27,10 @@ def gather12(array: Any, index: Any) -> Any:
     return tuple(rows[:, c].copy() for c in range(12))
 
 
+def gather12_at(array: Any, index: Any, first: int) -> Any:
+    return gather12(array, index[first : first + LANES])
+
+
 def load4(array: Any, first: int) -> Any:
     return gather4(array, np.arange(first, first + LANES))
 
@@ -47,6 +51,10 @@ def splat4(value: Any) -> Any:
     return np.full(4, value)
 
 
+def quad_of(a: Any, b: Any, c: Any, d: Any) -> Any:
+    return np.array([a, b, c, d])
+
+
 def with_last(vec: Any, value: Any) -> Any:
     result = vec.copy()
     result[3] = value
@@ -63,6 +71,17 @@ def scatter_add_tail8(array: Any, index: Any, columns: Any) -> None:
     for k in range(LANES):
         for c in range(8):
             array[index[k], 4 + c] += columns[c][k]
+
+
+def scatter_tail8_at(array: Any, index: Any, first: int, columns: Any) -> None:
+    for k in reversed(range(LANES)):  # an idle lane may repeat the first one's row
+        for c in range(8):
+            array[index[first + k], 4 + c] = columns[c][k]
+
+
+def store4(array: Any, first: int, columns: Any) -> None:
+    for c in range(4):
+        array[first : first + LANES, c] = columns[c]
 
 
 def splat(value: Any) -> Any:

@@ -32,6 +32,14 @@ MEMORY = 0.5  # the largest that is stable for every wavelength, docs/theory/p2.
 CONSERVING = ("sweep", "mass")  # keep impulses; each pair gets equal and opposite ones
 
 
+def cache_lines(rows: int, width: int, real: type) -> Array:
+    """Return zeros (rows, width) that begin at a multiple of 64 bytes."""
+    size = np.dtype(real).itemsize
+    room: Array = np.zeros(rows * width + 64 // size, real)
+    first = -room.ctypes.data % 64 // size
+    return room[first : first + rows * width].reshape(rows, width)
+
+
 @SOLVERS.register("p2")
 @dataclass
 class P2:
@@ -122,7 +130,7 @@ class P2:
         self.walls = Walls(world.grains.dtype)
         self.body_walls = Walls(world.grains.dtype)  # contacts with dynamic bodies
         self.rigid = Rigid()
-        self.row: Array = np.zeros((0, 12), world.grains.dtype)  # what the contacts of a grain need
+        self.row: Array = np.zeros((0, 16), world.grains.dtype)  # what a grain's substep needs
         self.acc: Array = np.zeros((1, 4), world.grains.dtype)
         self.change: Array = np.zeros(0, world.grains.dtype)
         self.mean_mass = 0.0
@@ -203,9 +211,9 @@ class P2:
         return known != len(world.bodies) or any(body.driven for body in world.bodies)
 
     def _make_room(self, n: int) -> None:
-        width = 12 if self.averaging in CONSERVING else 4
+        width = 16 if self.averaging in CONSERVING else 4
         if len(self.row) < n:
-            self.row = np.zeros((int(1.2 * n) + 8, width), self.real)
+            self.row = cache_lines(int(1.2 * n) + 8, width, self.real)
         rows = self.contacts.accumulator_rows() + 1
         if len(self.acc) < rows and self.averaging != "sweep":
             self.acc = np.zeros((int(1.1 * rows) + 8, 4), self.real)
