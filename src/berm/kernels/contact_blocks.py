@@ -135,7 +135,7 @@ def put_wall(m, i, body, k, d, gx, gy, gz, f_step, pose, per_second, x, v, spin,
 def take_walls(count, keep, own, who, b, f, total, hist):
     """Add what came out of a block's first contacts to f and to what bodies feel."""
     for m in range(count):
-        i, body = who[m], who[LANES + m]
+        i, body = np.uint64(who[m]), np.uint64(who[LANES + m])
         nx, ny, nz = b[WAY + m], b[WAY + LANES + m], b[WAY + 2 * LANES + m]
         fx, fy, fz = b[FORCE + m], b[FORCE + LANES + m], b[FORCE + 2 * LANES + m]
         mx, my, mz = b[TORQUE + m], b[TORQUE + LANES + m], b[TORQUE + 2 * LANES + m]
@@ -154,4 +154,4 @@ def take_walls(count, keep, own, who, b, f, total, hist):
         total[body, 4] -= oz * fx - ox * fz + my
         total[body, 5] -= ox * fy - oy * fx + mz
         if keep:
-            retain(m, who[2 * LANES + m], own, hist, b)
+            retain(m, np.uint64(who[2 * LANES + m]), own, hist, b)

@@ -11,6 +11,8 @@ rows[first[b]:first[b + 1]], at offset (3) in it.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from berm.kernels.fused import inline, inner
@@ -22,7 +24,8 @@ CHUNK = 32  # bodies that are moved at a time
 # is then vector code.
 FORCE, TORQUE, PLACE, LIGHT, PACE, TURN, MOMENTUM = (CHUNK * c for c in (0, 3, 6, 9, 10, 13, 17))
 ARM, INERTIA, REF, ALLOWED, REF_TURN, SPIN, FAR = (CHUNK * c for c in (20, 21, 24, 27, 28, 32, 35))
-NUMBERS = 36 * CHUNK
+AXES = CHUNK * 36  # of the body in the world, one after the other
+NUMBERS = 45 * CHUNK
 
 
 @inline
@@ -68,8 +71,8 @@ def kick_slab(s, slab, owner, kick, gx, gy, gz, x, v, spin, f):
 def total_force(b, first, rows, place, x, f):
     """Force and torque about the centre of body b from the forces on its spheres."""
     fx, fy, fz, tx, ty, tz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for k in range(first[b], first[b + 1]):
-        i = rows[k]
+    for k in range(np.uint64(first[b]), np.uint64(first[b + 1])):  # unsigned: no test for below 0
+        i = np.uint64(rows[k])
         ux, uy, uz = f[i, 0], f[i, 1], f[i, 2]
         ax, ay, az = x[i, 0] - place[b, 0], x[i, 1] - place[b, 1], x[i, 2] - place[b, 2]
         fx, fy, fz = fx + ux, fy + uy, fz + uz
@@ -94,16 +97,35 @@ def kick_body(b, kick, gx, gy, gz, first, rows, place, pace, turn, momentum, x, 
 
 
 @inline
-def carry_spheres(b, first, rows, offset, place, pace, turn, wx, wy, wz, x, v, spin):
-    """Set the spheres of body b to its pose, velocity and spin w, [Bell05] 3.1."""
-    qw, qx, qy, qz = turn[b, 0], turn[b, 1], turn[b, 2], turn[b, 3]
-    for k in range(first[b], first[b + 1]):
-        i = rows[k]
-        ax, ay, az = rotate(qw, qx, qy, qz, offset[k, 0], offset[k, 1], offset[k, 2])
-        x[i, 0], x[i, 1], x[i, 2] = place[b, 0] + ax, place[b, 1] + ay, place[b, 2] + az
-        v[i, 0] = pace[b, 0] + wy * az - wz * ay
-        v[i, 1] = pace[b, 1] + wz * ax - wx * az
-        v[i, 2] = pace[b, 2] + wx * ay - wy * ax
+def put_axes(m, qw, qx, qy, qz, b):
+    """Write the axes of body m of a block, as they stand in the world."""
+    ax, ay, az = rotate(qw, qx, qy, qz, 1.0, 0.0, 0.0)
+    bx, by, bz = rotate(qw, qx, qy, qz, 0.0, 1.0, 0.0)
+    cx, cy, cz = rotate(qw, qx, qy, qz, 0.0, 0.0, 1.0)
+    b[AXES + m], b[AXES + CHUNK + m], b[AXES + 2 * CHUNK + m] = ax, ay, az
+    b[AXES + 3 * CHUNK + m], b[AXES + 4 * CHUNK + m], b[AXES + 5 * CHUNK + m] = bx, by, bz
+    b[AXES + 6 * CHUNK + m], b[AXES + 7 * CHUNK + m], b[AXES + 8 * CHUNK + m] = cx, cy, cz
+
+
+@inline
+def carry_spheres(m, begin, end, rows, offset, b, x, v, spin):
+    """Set the spheres begin to end of body m of a block to its pose and motion, [Bell05] 3.1."""
+    px, py, pz = b[PLACE + m], b[PLACE + CHUNK + m], b[PLACE + 2 * CHUNK + m]
+    vx, vy, vz = b[PACE + m], b[PACE + CHUNK + m], b[PACE + 2 * CHUNK + m]
+    wx, wy, wz = b[SPIN + m], b[SPIN + CHUNK + m], b[SPIN + 2 * CHUNK + m]
+    ax, ay, az = b[AXES + m], b[AXES + CHUNK + m], b[AXES + 2 * CHUNK + m]
+    bx, by, bz = b[AXES + 3 * CHUNK + m], b[AXES + 4 * CHUNK + m], b[AXES + 5 * CHUNK + m]
+    cx, cy, cz = b[AXES + 6 * CHUNK + m], b[AXES + 7 * CHUNK + m], b[AXES + 8 * CHUNK + m]
+    for k in range(np.uint64(begin), np.uint64(end)):  # unsigned: no test for below 0
+        i = np.uint64(rows[k])
+        u, s, t = offset[k, 0], offset[k, 1], offset[k, 2]
+        ox = ax * u + bx * s + cx * t
+        oy = ay * u + by * s + cy * t
+        oz = az * u + bz * s + cz * t
+        x[i, 0], x[i, 1], x[i, 2] = px + ox, py + oy, pz + oz
+        v[i, 0] = vx + wy * oz - wz * oy
+        v[i, 1] = vy + wz * ox - wx * oz
+        v[i, 2] = vz + wx * oy - wy * ox
         spin[i, 0], spin[i, 1], spin[i, 2] = wx, wy, wz
 
 
@@ -141,15 +163,16 @@ def _move_block(h, kick, gx, gy, gz, b):
         b[MOMENTUM + m], b[MOMENTUM + CHUNK + m], b[MOMENTUM + 2 * CHUNK + m] = lx, ly, lz
         wx, wy, wz = rotate(qw, qx, qy, qz, lx / ix, ly / iy, lz / iz)
         b[SPIN + m], b[SPIN + CHUNK + m], b[SPIN + 2 * CHUNK + m] = wx, wy, wz
-        # a sphere has gone |dc| + 2 arm sin(angle / 2) at most, and (a + b)^2 <= 2 (a^2 + b^2)
+        put_axes(m, qw, qx, qy, qz, b)
+        # a sphere has gone |dc| + 2 arm sin(angle / 2) at most
         px, py, pz = px - b[REF + m], py - b[REF + CHUNK + m], pz - b[REF + 2 * CHUNK + m]
         along = (
             qw * b[REF_TURN + m] + qx * b[REF_TURN + CHUNK + m]
             + qy * b[REF_TURN + 2 * CHUNK + m] + qz * b[REF_TURN + 3 * CHUNK + m]
         )  # fmt: skip
-        chord = 2.0 * b[ARM + m]
-        way2 = px * px + py * py + pz * pz + chord * chord * (1.0 - along * along)
-        b[FAR + m] = 2.0 * way2 - b[ALLOWED + m]
+        turned = math.sqrt(max(1.0 - along * along, 0.0))
+        way = math.sqrt(px * px + py * py + pz * pz) + 2.0 * b[ARM + m] * turned
+        b[FAR + m] = way * way - b[ALLOWED + m]
 
 
 @inner
@@ -166,6 +189,10 @@ def move_chunk(
     for k in range(start, end):
         m = k - start
         fx, fy, fz, tx, ty, tz = total_force(k, first, rows, place, x, f)
+        for at in range(np.uint64(first[k]), np.uint64(first[k + 1])):
+            i = np.uint64(rows[at])
+            for a in range(6):
+                f[i, a] = 0.0
         b[FORCE + m], b[FORCE + CHUNK + m], b[FORCE + 2 * CHUNK + m] = fx, fy, fz
         b[TORQUE + m], b[TORQUE + CHUNK + m], b[TORQUE + 2 * CHUNK + m] = tx, ty, tz
         b[LIGHT + m], b[ARM + m], b[ALLOWED + m] = place[k, 3], momentum[k, 3], ref[k, 3]
@@ -188,13 +215,7 @@ def move_chunk(
             momentum[k, a] = b[MOMENTUM + a * CHUNK + m]
         for a in range(4):
             turn[k, a] = b[TURN + a * CHUNK + m]
-        carry_spheres(
-            k, first, rows, offset, place, pace, turn,
-            b[SPIN + m], b[SPIN + CHUNK + m], b[SPIN + 2 * CHUNK + m], x, v, spin,
-        )  # fmt: skip
-        for i in range(first[k], first[k + 1]):
-            for a in range(6):
-                f[rows[i], a] = 0.0
+        carry_spheres(m, first[k], first[k + 1], rows, offset, b, x, v, spin)
         if not b[FAR + m] <= 0.0:
             far = True
     stale[c] = far
@@ -202,13 +223,19 @@ def move_chunk(
 
 @inner
 def _carry_chunk(c, first, rows, offset, place, pace, turn, momentum, inertia, x, v, spin):
-    for b in range(c * CHUNK, min((c + 1) * CHUNK, first.shape[0] - 1)):
+    b = np.ones(NUMBERS)
+    for k in range(c * CHUNK, min((c + 1) * CHUNK, first.shape[0] - 1)):
+        qw, qx, qy, qz = turn[k, 0], turn[k, 1], turn[k, 2], turn[k, 3]
         wx, wy, wz = rotate(
-            turn[b, 0], turn[b, 1], turn[b, 2], turn[b, 3],
-            momentum[b, 0] / inertia[b, 0], momentum[b, 1] / inertia[b, 1],
-            momentum[b, 2] / inertia[b, 2],
+            qw, qx, qy, qz, momentum[k, 0] / inertia[k, 0], momentum[k, 1] / inertia[k, 1],
+            momentum[k, 2] / inertia[k, 2],
         )  # fmt: skip
-        carry_spheres(b, first, rows, offset, place, pace, turn, wx, wy, wz, x, v, spin)
+        b[SPIN], b[SPIN + CHUNK], b[SPIN + 2 * CHUNK] = wx, wy, wz
+        for a in range(3):
+            b[PLACE + a * CHUNK] = place[k, a]
+            b[PACE + a * CHUNK] = pace[k, a]
+        put_axes(0, qw, qx, qy, qz, b)
+        carry_spheres(0, first[k], first[k + 1], rows, offset, b, x, v, spin)
 
 
 @pjit
@@ -231,4 +258,3 @@ def sum_forces(first, rows, place, x, f, out):
     """Force and torque (m, 6) of all bodies."""
     for c in prange((first.shape[0] - 1 + CHUNK - 1) // CHUNK):
         _sum_chunk(c, first, rows, place, x, f, out)
-

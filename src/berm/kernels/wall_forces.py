@@ -46,7 +46,7 @@ def wall_slab(
     stamps, stamp, heights = np.zeros(0, np.int32), 0, np.zeros((0, 0))
     k = 0
     while k < count[s]:
-        i, at = row[s, k], body[s, k]
+        i, at = np.uint64(row[s, k]), np.uint64(body[s, k])  # unsigned: no test for below 0
         if mesh[at] >= 0:
             if cand.shape[0] == 0:
                 cand, pair, q = np.empty((64, 11)), np.empty((4, 3, 3)), np.empty(Q_SIZE)
@@ -68,9 +68,10 @@ def wall_slab(
             if touches == 0 and keep:
                 forget(k, own, kept)
         for t in range(touches):
+            slot = np.uint64(k + int(touch[t, 0]))
             put_wall(
-                m, i, at, k + int(touch[t, 0]), touch[t, 1], touch[t, 2], touch[t, 3], touch[t, 4],
-                f_step, pose, per_second, x, v, spin, kept, own, who, b,
+                m, i, at, slot, touch[t, 1], touch[t, 2], touch[t, 3], touch[t, 4], f_step, pose,
+                per_second, x, v, spin, kept, own, who, b,
             )  # fmt: skip
             put_kind(m, material[i] * nmat + substance[at], prm, kinds, p)
             m += 1
