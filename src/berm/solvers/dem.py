@@ -96,6 +96,8 @@ class DEM:
         width = self.laws["tangential"].history + self.laws["rolling"].history
         self.pairs = PairList(np.float64, width)
         self.walls = Boundaries(width)
+        self.table: Array = np.zeros((0, 16))  # numbers of the four laws for each pair of ...
+        self.tabulated: list[Any] = []  # ... these materials
         self.tags_then: Array = np.zeros(0, np.int64)  # of the rows that `walls` knows
         self.speed = SLOWEST  # the fastest so far, m/s
         self.started = False  # forces are known
@@ -118,7 +120,7 @@ class DEM:
             )
         if grains.n == 0:
             return report
-        self.table = self._table(world)
+        self._tabulate(world)
         self.fixed = [body for body in world.bodies if not body.dynamic]
         with clock.stage("search"):
             self.walls.follow(self.fixed, dt)
@@ -216,15 +218,18 @@ class DEM:
 
     # ---- laws and step sizes ---------------------------------------------------------------
 
-    def _table(self, world: WorldView) -> Array:
-        """Numbers of the four laws for every pair of materials, (pairs, 16)."""
+    def _tabulate(self, world: WorldView) -> None:
+        """Fill `table` anew if materials have changed."""
+        if self.tabulated == world.materials:
+            return
+        self.tabulated = list(world.materials)
         roles = ("normal", "tangential", "rolling", "cohesion")
         rows = [
             [number for role in roles for number in self.laws[role].numbers(a, b)]
             for a in world.materials
             for b in world.materials
         ]
-        return np.array(rows)
+        self.table = np.array(rows)
 
     def contact_time(self, world: WorldView) -> float:
         """Shortest duration (s) of a collision of the grains of this world at their top speed."""
@@ -242,7 +247,8 @@ class DEM:
         radius = float(grains.radius.min())
         # boundaries do not meet each other, be they of steel
         used, kinds = np.unique(grains.material[: grains.n]), len(world.materials)
-        table = [row for rows in self._table(world).reshape(kinds, kinds, -1)[used] for row in rows]
+        self._tabulate(world)
+        table = self.table.reshape(kinds, kinds, -1)[used].reshape(len(used) * kinds, -1)
         shortest = min(
             normal.contact_time(tuple(row[:4]), 0.5 * radius, 0.5 * lightest, self.speed)
             for row in table
@@ -307,7 +313,8 @@ class DEM:
         i, j, xi = self.touching(world)
         r, q = grains.x[i, 3], grains.x[j, 3]
         kind = grains.material[i] * len(world.materials) + grains.material[j]
-        numbers = self._table(world)[kind, :4].T
+        self._tabulate(world)
+        numbers = self.table[kind, :4].T
         m_eff = 1.0 / (grains.v[i, 3] + grains.v[j, 3])
         force, energy = normal.elastic(numbers, xi, r * q / (r + q), m_eff)
         return np.asarray(force), np.asarray(energy)
