@@ -128,6 +128,12 @@ class Clumps:
         grains.owner[: grains.n] = -1
         grains.owner[self.rows] = np.repeat(np.arange(self.n), np.diff(self.first))
 
+    def follow_rows(self, order: Array) -> None:
+        """Take over that the grains have been sorted: row order[i] stands in row i now."""
+        now = np.empty(len(order), np.int64)
+        now[order] = np.arange(len(order))
+        self.rows = now[self.rows]
+
     def row_of(self, tag: int) -> int | None:
         """Present number of the clump with this tag, None where it was removed."""
         at = int(np.searchsorted(self.tag, tag))

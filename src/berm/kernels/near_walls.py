@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from berm.kernels.distance import count_features, feature, to_body
+from berm.kernels.distance import BOX, box_bound, count_features, feature, to_body
 from berm.kernels.jit import inner, pjit, prange
 from berm.kernels.mesh_solid import solid_near
 
@@ -29,16 +29,19 @@ def _travel(pose, f, x, y, z):
 
 @inner
 def _near_slab(
-    s, slab, x, half_skin, f, kind, prm, pose, mesh, ranges, tri, normals, frame, dims, starts,
+    s, slab, x, ref, f, kind, prm, pose, mesh, ranges, tri, normals, frame, dims, starts,
     members, field, row, body, face, count,
 ):  # fmt: skip
     k = 0
-    room = row.shape[1]
+    fits = row.shape[1]
     for i in range(slab[s], slab[s + 1]):
-        r = x[i, 3]
+        r, room = x[i, 3], math.sqrt(ref[i, 3])
+        px, py, pz = ref[i, 0], ref[i, 1], ref[i, 2]
         for b in range(kind.shape[0]):
-            lx, ly, lz = to_body(pose[b], f, x[i, 0], x[i, 1], x[i, 2])
-            reach = r * (1.0 + half_skin) + _travel(pose[b], f, x[i, 0], x[i, 1], x[i, 2])
+            lx, ly, lz = to_body(pose[b], f, px, py, pz)
+            reach = r + room + _travel(pose[b], f, px, py, pz)
+            if kind[b] == BOX and box_bound(BOX, prm[b], lx, ly, lz, 0.0, 0.0, 0.0) > reach:
+                continue
             m, shift = mesh[b], 0
             if m >= 0:
                 near, deep = solid_near(
@@ -53,7 +56,7 @@ def _near_slab(
                     d, _, _, _ = feature(kind[b], prm[b], a, lx, ly, lz)
                     if not d <= reach:
                         continue
-                if k < room:
+                if k < fits:
                     row[s, k], body[s, k], face[s, k] = i, b, shift + a
                 k += 1
     count[s] = k
@@ -61,12 +64,15 @@ def _near_slab(
 
 @pjit
 def near_walls(
-    slab, x, half_skin, f, kind, prm, pose, mesh, ranges, tri, normals, frame, dims, starts,
-    members, field, row, body, face, count,
+    slab, x, ref, f, kind, prm, pose, mesh, ranges, tri, normals, frame, dims, starts, members,
+    field, row, body, face, count,
 ):  # fmt: skip
-    """Write the candidates of each slab; count[s] may exceed the room."""
+    """Write the candidates of each slab; count[s] may exceed the room.
+
+    ref (n, 4): a sphere stays within the root of [3] of a place while the candidates hold.
+    """
     for number in prange(slab.shape[0] - 1):
         _near_slab(
-            np.int64(number), slab, x, half_skin, f, kind, prm, pose, mesh, ranges, tri, normals,
+            np.int64(number), slab, x, ref, f, kind, prm, pose, mesh, ranges, tri, normals,
             frame, dims, starts, members, field, row, body, face, count,
         )  # fmt: skip

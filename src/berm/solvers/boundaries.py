@@ -85,10 +85,11 @@ class Boundaries:
         self.substance: Array = np.array([body.material for body in bodies], np.int64)
 
     def find(
-        self, x: Array, slab: Array, tags: Array, half_skin: float, f: float, old_tags: Array
+        self, x: Array, ref: Array, slab: Array, tags: Array, f: float, old_tags: Array
     ) -> None:
         """Find the candidates from the fraction f of the step on; carry over what they remember.
 
+        ref (n, 4): where spheres were when pairs were listed, and how far (squared) they may go.
         tags (n,) and old_tags: tags of the rows now and when candidates were found last.
         """
         old = (self.row, self.body, self.face, self.hist, self.count)
@@ -97,7 +98,7 @@ class Boundaries:
             self._allocate(slabs, room)
             if len(self.shapes):
                 near_walls(
-                    slab, x, half_skin, f, self.kinds, self.shape, self.pose, self.mesh,
+                    slab, x, ref, f, self.kinds, self.shape, self.pose, self.mesh,
                     self.ranges, self.tri, self.normals, self.frame, self.dims, self.starts,
                     self.members, self.field, self.row, self.body, self.face, self.count,
                 )  # fmt: skip

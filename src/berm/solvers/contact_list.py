@@ -85,6 +85,7 @@ class ContactList:
         self.turn: Array = np.zeros(0, np.int64)  # slabs by colour
         self.ref: Array = np.zeros((0, 8), self.dtype)  # what it was made for: place, room, way
         self.came_from: Array = np.zeros(0, np.int32)  # row before the last search, -1: new
+        self.order: Array = np.zeros(0, np.int64)  # row before the last sort
         self._most = 0  # entries of the fullest slab at the last search
         self._store: dict[str, Array] = {}  # buffers kept, since fresh memory costs page faults
         self.moves = 0  # how often rows have been sorted
@@ -117,13 +118,12 @@ class ContactList:
     def build(self, grains: Grains, dt: float, skin: float) -> None:
         """Sort the grains by cell, search, and carry the remembered impulses over."""
         n = grains.n
-        real: Any = self.dtype.type
         lo, dims, cell_size = self._grid(grains, dt, skin)
         axes = np.argsort(dims, kind="stable").astype(np.int64)  # slowest: the longest
         cell = self._room("cell", n, np.int32)
         level = self._room("level", n, np.int32)
         top = neighbours.assign_cells(
-            grains.x,
+            self._seen(grains),
             grains.v,
             n,
             dt,
@@ -138,7 +138,7 @@ class ContactList:
         )
         ncell = int(np.prod(dims))
         start = self._room("start", ncell + 1, np.int32)
-        order = self._room("order", n, np.int64)
+        order = self.order = self._room("order", n, np.int64)
         neighbours.sort_by_cell(cell, n, ncell, start, order)
         grains.permute(order)
         cell, level = cell[order], level[order]
@@ -146,15 +146,24 @@ class ContactList:
         found, count = self._search(grains, dt, skin, top > 0, level, cell, start, dims, axes)
         self._slice(grains, found, count)
         self.came_from = grains.was[:n].copy()
-        self.ref = self._room("ref", 8 * n, self.dtype).reshape(n, 8)
-        neighbours.note_positions(
-            grains.x, grains.v, n, real(dt), real(0.5 * skin), self.ahead, self.ref
-        )
+        self._note(grains, dt, skin)
         grains.was[:n] = np.arange(n, dtype=np.int32)
         grains.changed = False
         if n >= LARGE:
             self._release()
         self.moves += 1
+
+    def _seen(self, grains: Grains) -> Array:
+        """Positions and radii as the search sees them."""
+        return grains.x
+
+    def _note(self, grains: Grains, dt: float, skin: float) -> None:
+        """Note where all grains are, and how far they may go."""
+        real: Any = self.dtype.type
+        self.ref = self._room("ref", 8 * grains.n, self.dtype).reshape(grains.n, 8)
+        neighbours.note_positions(
+            grains.x, grains.v, grains.n, real(dt), real(0.5 * skin), self.ahead, self.ref
+        )
 
     def _release(self) -> None:
         """Give back all buffers but those of the present list: memory matters more than faults."""
@@ -195,7 +204,7 @@ class ContactList:
         rows = int(np.diff(self.slab).max())
         room = max(64, 5 * rows, int(1.1 * self._most))
         packed = self._room("packed", 4 * (grains.n + PAD), self.dtype).reshape(-1, 4)
-        neighbours.pack_rows(grains.x, grains.v, grains.n, dt, skin, self.ahead, packed)
+        neighbours.pack_rows(self._seen(grains), grains.v, grains.n, dt, skin, self.ahead, packed)
         while True:
             found = self._room("found", self.slabs * room, np.int32).reshape(self.slabs, room)
             neighbours.search(

@@ -22,6 +22,7 @@ from berm.solvers import rkf45
 from berm.solvers.base import SOLVERS, Stages, WorldView
 from berm.solvers.boundaries import Boundaries
 from berm.solvers.pair_list import PairList
+from berm.solvers.rooms import rooms
 
 Array = npt.NDArray[Any]
 
@@ -200,19 +201,21 @@ class DEM:
     def _search(self, world: WorldView, fraction: float, report: StepReport) -> None:
         """Sort the spheres, list the pairs and the walls anew, and find each body's spheres."""
         grains, clumps = world.grains, world.clumps
-        self.pairs.build(grains, 0.0, self.skin)
-        if clumps.n:
+        if grains.changed and clumps.n:
             clumps.find_rows(grains)
-            smallest = np.minimum.reduceat(grains.x[clumps.rows, 3], clumps.first[:-1])
+        room = rooms(grains, clumps, self.skin)
+        self.pairs.build_for(grains, room)
+        if clumps.n:
+            clumps.follow_rows(self.pairs.order)
             clumps.ref[:, :3], clumps.ref[:, 4:] = clumps.position, clumps.turn
-            clumps.ref[:, 3] = (0.5 * self.skin * smallest) ** 2
+            clumps.ref[:, 3] = room.of_body**2
         self._near_walls(world, fraction)
         report.rebuilt += 1
 
     def _near_walls(self, world: WorldView, fraction: float) -> None:
         grains = world.grains
         tags = grains.tag[: grains.n].copy()
-        self.walls.find(grains.x, self.pairs.slab, tags, 0.5 * self.skin, fraction, self.tags_then)
+        self.walls.find(grains.x, self.pairs.ref, self.pairs.slab, tags, fraction, self.tags_then)
         self.tags_then = tags
         self.bodies_seen = len(self.fixed)
 

@@ -9,7 +9,9 @@ import numpy.typing as npt
 
 from berm.core.grains import Grains
 from berm.kernels import pair_list as layout
+from berm.kernels.rooms import note_rooms, widen
 from berm.solvers.contact_list import ContactList, colour_slabs
+from berm.solvers.rooms import Rooms
 
 Array = npt.NDArray[Any]
 
@@ -17,8 +19,8 @@ Array = npt.NDArray[Any]
 class PairList(ContactList):
     """The search of `ContactList`, laid out row by row, without pairs of one rigid body.
 
-    It holds while no sphere has moved by half a skin (in its radii): ref (n, 4) is where it was
-    and the square of that way.
+    It holds while no sphere has gone further than its own room: ref (n, 4) is where it was and the
+    square of that room.
     """
 
     STATE: tuple[str, ...] = ("slab", "ptr", "nbr", "hist", "reach", "ref", "colour", "turn")
@@ -26,6 +28,25 @@ class PairList(ContactList):
     def __init__(self, dtype: npt.DTypeLike, width: int) -> None:
         super().__init__(dtype, ahead=False)
         self.hist: Array = np.zeros((0, width))  # memory of each pair
+        self.rooms = Rooms(0.0, 0.0, 0.0, np.zeros(0), 0.0)
+
+    def build_for(self, grains: Grains, rooms: Rooms) -> None:
+        """Sort the spheres by cell, search, and carry memories over; each has its own room."""
+        self.rooms = rooms
+        self.build(grains, 0.0, 0.0)
+
+    def _seen(self, grains: Grains) -> Array:
+        r = self.rooms
+        wide = self._room("wide", 4 * grains.n, self.dtype).reshape(-1, 4)
+        widen(grains.x, grains.v, grains.n, grains.owner, r.of_body, r.time, r.least, r.most, wide)
+        return wide
+
+    def _grid(self, grains: Grains, dt: float, skin: float) -> tuple[Array, Array, float]:
+        return super()._grid(grains, dt, 2.0 * self.rooms.typical)
+
+    def _note(self, grains: Grains, dt: float, skin: float) -> None:
+        self.ref = self._room("ref", 4 * grains.n, self.dtype).reshape(-1, 4)
+        note_rooms(grains.x, grains.n, self._seen(grains), self.ref)
 
     def _slice(self, grains: Grains, found: Array, count: Array) -> None:
         n = grains.n
