@@ -107,7 +107,7 @@ FRICTIONAL = {
 }
 
 
-@pytest.mark.parametrize("kind", ["gs", "jacobi", "ij"])
+@pytest.mark.parametrize("kind", ["gs", "jacobi", "ij", "mr", "cr"])
 @pytest.mark.parametrize("name", FRICTIONAL)
 def test_a26_friction(name, kind):
     problem = Problem(*read_fc3d(name))

@@ -171,37 +171,48 @@ def alpha_0(A: Any, steps: int = 30) -> float:
     return 1.0 / (1.1 * value)
 
 
+def _scaled(p: Problem) -> tuple[Array, Any]:
+    """Return S and S A S with unit blocks on the diagonal: rows of light and heavy bodies alike.
+
+    S is one number a contact, so cones stay what they are.
+    """
+    scale = np.sqrt(_steps(p, False))
+    return scale, sparse.diags(scale) @ p.A @ sparse.diags(scale)
+
+
 def _minres(p: Problem, z: Array, omega: float, a: float, b: float, inner: int) -> Step:
-    limit = omega * alpha_0(p.A)
+    scale, even = _scaled(p)
+    limit = omega * alpha_0(even)
 
     def step(_: int) -> None:
-        r = p.A @ z + p.q
-        image = p.A @ r
+        r = scale * (p.A @ z + p.q)
+        image = even @ r
         alpha = min(float(r @ image) / max(float(image @ image), 1e-300), limit)
-        z[:] = z - alpha * r
+        z[:] = z - alpha * scale * r
         _project(p, z)
 
     return step
 
 
 def _conres(p: Problem, z: Array, omega: float, a: float, b: float, inner: int) -> Step:
-    alpha, way, last = omega * alpha_0(p.A), np.zeros_like(z), [0.0]
+    scale, even = _scaled(p)
+    alpha, way, last = omega * alpha_0(even), np.zeros_like(z), [0.0]
 
     def step(_: int) -> None:
-        r = p.A @ z + p.q
+        r = scale * (p.A @ z + p.q)
         free = np.ones_like(r, bool)
         k = 3 * len(p.mu)
         free[k:] = ~(((z <= p.lo) & (r > 0)) | ((z >= p.hi) & (r < 0)))[k:]  # type: ignore[operator]
         r = np.where(free, r, 0.0)
-        now = float(r @ (p.A @ r))
+        now = float(r @ (even @ r))
         beta = min(now / last[0], 1.0) if last[0] > 0.0 else 0.0
         if float(r @ way) < 0.0:  # the last direction leads uphill by now: start anew
             beta = 0.0
         last[0] = now
         way[:] = np.where(free, r + beta * way, 0.0)
         before = z.copy()
-        z[:] = z - alpha * way
+        z[:] = z - alpha * scale * way
         _project(p, z)
-        way[:] = (before - z) / alpha  # what projection left of the direction
+        way[:] = (before - z) / (alpha * scale)  # what projection left of the direction
 
     return step
