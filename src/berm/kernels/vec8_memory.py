@@ -1,0 +1,328 @@
+"""Eight lanes from memory and back: rows of four, eight or sixteen numbers, transposed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from berm.kernels.jit import cgutils, intrinsic, ir, types
+from berm.kernels.vec8_lanes import I32, I64, LANES, Vec8, pack
+
+
+def _array(context: Any, builder: Any, aryty: Any, value: Any) -> Any:
+    return context.make_array(aryty)(context, builder, value)
+
+
+def _shuffle(builder: Any, a: Any, b: Any, order: list[int]) -> Any:
+    mask = ir.Constant(ir.VectorType(I32, len(order)), [ir.Constant(I32, k) for k in order])
+    return builder.shuffle_vector(a, b, mask)
+
+
+def _transpose_4_to_8(builder: Any, rows: list[Any]) -> list[Any]:
+    """Eight 4-vectors (one a grain) to four 8-vectors (one a coordinate)."""
+    pairs = [_shuffle(builder, rows[k], rows[k + 4], list(range(8))) for k in range(4)]
+    low, high = [0, 8, 1, 9, 4, 12, 5, 13], [2, 10, 3, 11, 6, 14, 7, 15]
+    t0 = _shuffle(builder, pairs[0], pairs[1], low)
+    t1 = _shuffle(builder, pairs[2], pairs[3], low)
+    t2 = _shuffle(builder, pairs[0], pairs[1], high)
+    t3 = _shuffle(builder, pairs[2], pairs[3], high)
+    first, second = [0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15]
+    return [
+        _shuffle(builder, t0, t1, first),
+        _shuffle(builder, t0, t1, second),
+        _shuffle(builder, t2, t3, first),
+        _shuffle(builder, t2, t3, second),
+    ]
+
+
+def _transpose_8(builder: Any, rows: list[Any]) -> list[Any]:
+    """Transpose eight 8-vectors."""
+    low, high = [0, 8, 1, 9, 4, 12, 5, 13], [2, 10, 3, 11, 6, 14, 7, 15]
+    t = []
+    for k in range(0, 8, 2):
+        t.append(_shuffle(builder, rows[k], rows[k + 1], low))
+        t.append(_shuffle(builder, rows[k], rows[k + 1], high))
+    first, second = [0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15]
+    s = []
+    for k in (0, 4):
+        s.append(_shuffle(builder, t[k], t[k + 2], first))
+        s.append(_shuffle(builder, t[k], t[k + 2], second))
+        s.append(_shuffle(builder, t[k + 1], t[k + 3], first))
+        s.append(_shuffle(builder, t[k + 1], t[k + 3], second))
+    lower, upper = [0, 1, 2, 3, 8, 9, 10, 11], [4, 5, 6, 7, 12, 13, 14, 15]
+    out = [_shuffle(builder, s[k], s[k + 4], lower) for k in range(4)]
+    out += [_shuffle(builder, s[k], s[k + 4], upper) for k in range(4)]
+    return out
+
+
+def _row_pointer(builder: Any, data: Any, row: Any, width: int, count: int) -> Any:
+    element = builder.gep(data, [builder.mul(row, ir.Constant(row.type, width))])
+    return builder.bitcast(element, ir.VectorType(data.type.pointee, count).as_pointer())
+
+
+def _load(builder: Any, pointer: Any, align: int) -> Any:
+    return builder.load(pointer, align=align)
+
+
+def _itemsize(context: Any, aryty: Any) -> int:
+    return int(context.get_abi_sizeof(context.get_value_type(aryty.dtype)))
+
+
+@intrinsic
+def load(typingctx: Any, array: Any, index: Any) -> Any:
+    """Load array[index : index + 8] of a contiguous 1-D array."""
+    vec = Vec8(array.dtype)
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        ary = _array(context, builder, sig.args[0], args[0])
+        pointer = builder.bitcast(
+            builder.gep(ary.data, [args[1]]), context.get_value_type(vec).as_pointer()
+        )
+        return _load(builder, pointer, _itemsize(context, sig.args[0]))
+
+    return vec(array, types.int64), codegen
+
+
+@intrinsic
+def store(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
+    """Store eight lanes to array[index : index + 8] of a contiguous 1-D array."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        ary = _array(context, builder, sig.args[0], args[0])
+        pointer = builder.bitcast(builder.gep(ary.data, [args[1]]), args[2].type.as_pointer())
+        builder.store(args[2], pointer, align=_itemsize(context, sig.args[0]))
+        return context.get_dummy_value()
+
+    return types.none(array, types.int64, value), codegen
+
+
+def _quads(
+    builder: Any, data: Any, rows: list[Any], align: int, quads: int = 1, stride: int = 1
+) -> list[Any]:
+    """The first 4 * quads columns of eight rows of 4 * stride numbers, four at a time."""
+    columns = []
+    first = [builder.mul(row, ir.Constant(I64, stride)) for row in rows]
+    for quad in range(quads):
+        at = [builder.add(row, ir.Constant(I64, quad)) for row in first]
+        pieces = [_load(builder, _row_pointer(builder, data, k, 4, 4), align) for k in at]
+        columns += _transpose_4_to_8(builder, pieces)
+    return columns
+
+
+def _indices(builder: Any, index: Any) -> list[Any]:
+    """The lanes of an int32 vector as int64 scalars."""
+    lanes = [builder.extract_element(index, ir.Constant(I32, k)) for k in range(LANES)]
+    return [builder.sext(one, I64) for one in lanes]
+
+
+def _indices_at(builder: Any, data: Any, first: Any) -> list[Any]:
+    """Eight int32 from memory as int64 scalars, which is cheaper than taking lanes out."""
+    places = [builder.add(first, ir.Constant(I64, k)) for k in range(LANES)]
+    return [builder.sext(builder.load(builder.gep(data, [at])), I64) for at in places]
+
+
+@intrinsic
+def gather4(typingctx: Any, array: Any, index: Any) -> Any:
+    """Rows array[index[k]] of an (N, 4) array, as four vectors (one a column)."""
+    vec = Vec8(array.dtype)
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        ary = _array(context, builder, sig.args[0], args[0])
+        rows, align = _indices(builder, args[1]), _itemsize(context, sig.args[0])
+        return cgutils.pack_array(builder, _quads(builder, ary.data, rows, align))
+
+    return types.UniTuple(vec, 4)(array, index), codegen
+
+
+@intrinsic
+def gather12(typingctx: Any, array: Any, index: Any) -> Any:
+    """The first twelve of sixteen columns of the rows array[index[k]], a vector each."""
+    vec = Vec8(array.dtype)
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        ary = _array(context, builder, sig.args[0], args[0])
+        rows, align = _indices(builder, args[1]), _itemsize(context, sig.args[0])
+        return cgutils.pack_array(builder, _quads(builder, ary.data, rows, align, 3, 4))
+
+    return types.UniTuple(vec, 12)(array, index), codegen
+
+
+@intrinsic
+def gather12_at(typingctx: Any, array: Any, index: Any, first: Any) -> Any:
+    """As gather12, of the rows array[index[first + k]]."""
+    vec = Vec8(array.dtype)
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        ary, table = (_array(context, builder, sig.args[k], args[k]) for k in (0, 1))
+        rows = _indices_at(builder, table.data, args[2])
+        align = _itemsize(context, sig.args[0])
+        return cgutils.pack_array(builder, _quads(builder, ary.data, rows, align, 3, 4))
+
+    return types.UniTuple(vec, 12)(array, index, types.int64), codegen
+
+
+@intrinsic
+def load4(typingctx: Any, array: Any, first: Any) -> Any:
+    """Rows array[first : first + 8] of an (N, 4) array, as four vectors (one a column)."""
+    vec = Vec8(array.dtype)
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        ary = _array(context, builder, sig.args[0], args[0])
+        rows = [builder.add(args[1], ir.Constant(I64, k)) for k in range(LANES)]
+        align = _itemsize(context, sig.args[0])
+        return cgutils.pack_array(builder, _quads(builder, ary.data, rows, align))
+
+    return types.UniTuple(vec, 4)(array, types.int64), codegen
+
+
+@intrinsic
+def set_quad(typingctx: Any, array: Any, quad: Any, value: Any) -> Any:
+    """Write four lanes to the numbers from 4 * quad on of a contiguous 2-D array."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        ary = _array(context, builder, sig.args[0], args[0])
+        pointer = _row_pointer(builder, ary.data, args[1], 4, 4)
+        builder.store(args[2], pointer, align=_itemsize(context, sig.args[0]))
+        return context.get_dummy_value()
+
+    return types.none(array, types.int64, value), codegen
+
+
+@intrinsic
+def quad(typingctx: Any, array: Any, index: Any) -> Any:
+    """Four lanes: the numbers from 4 * index on of a contiguous 2-D array."""
+    vec = Vec8(array.dtype, 4)
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        ary = _array(context, builder, sig.args[0], args[0])
+        pointer = _row_pointer(builder, ary.data, args[1], 4, 4)
+        return _load(builder, pointer, _itemsize(context, sig.args[0]))
+
+    return vec(array, types.int64), codegen
+
+
+@intrinsic
+def load8(typingctx: Any, array: Any, first: Any) -> Any:
+    """Rows array[first : first + 8] of an (N, 8) array, as eight vectors (one a column)."""
+    vec = Vec8(array.dtype)
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        ary = _array(context, builder, sig.args[0], args[0])
+        rows = []
+        for k in range(LANES):
+            row = builder.add(args[1], ir.Constant(I64, k))
+            pointer = _row_pointer(builder, ary.data, row, 8, 8)
+            rows.append(_load(builder, pointer, _itemsize(context, sig.args[0])))
+        return cgutils.pack_array(builder, _transpose_8(builder, rows))
+
+    return types.UniTuple(vec, 8)(array, types.int64), codegen
+
+
+def _transpose_8_to_4(builder: Any, columns: list[Any]) -> list[Any]:
+    """Four 8-vectors (one a coordinate) to eight 4-vectors (one a grain)."""
+    low, high = [0, 8, 1, 9, 4, 12, 5, 13], [2, 10, 3, 11, 6, 14, 7, 15]
+    a = _shuffle(builder, columns[0], columns[1], low)
+    b = _shuffle(builder, columns[0], columns[1], high)
+    c = _shuffle(builder, columns[2], columns[3], low)
+    d = _shuffle(builder, columns[2], columns[3], high)
+    first, second = [0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15]
+    pairs = [
+        _shuffle(builder, a, c, first),
+        _shuffle(builder, a, c, second),
+        _shuffle(builder, b, d, first),
+        _shuffle(builder, b, d, second),
+    ]
+    return [
+        _shuffle(builder, pair, pair, half) for half in ([0, 1, 2, 3], [4, 5, 6, 7])
+        for pair in pairs
+    ]  # fmt: skip
+
+
+@intrinsic
+def scatter_add4(typingctx: Any, array: Any, index: Any, shift: Any, columns: Any) -> Any:
+    """array[index[k] + shift, c] += columns[c][k], lane after lane (indices may repeat)."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        ary = _array(context, builder, sig.args[0], args[0])
+        align = _itemsize(context, sig.args[0])
+        pieces = _transpose_8_to_4(builder, cgutils.unpack_tuple(builder, args[3], 4))
+        for row, piece in zip(_indices(builder, args[1]), pieces, strict=True):
+            pointer = _row_pointer(builder, ary.data, builder.add(row, args[2]), 4, 4)
+            total = builder.fadd(_load(builder, pointer, align), piece)
+            builder.store(total, pointer, align=align)
+        return context.get_dummy_value()
+
+    return types.none(array, index, types.int64, columns), codegen
+
+
+def _tail_pointers(builder: Any, data: Any, rows: list[Any]) -> list[Any]:
+    """Where columns 4 to 11 of rows of sixteen are."""
+    quads = [
+        builder.add(builder.mul(row, ir.Constant(I64, 4)), ir.Constant(I64, 1)) for row in rows
+    ]
+    return [_row_pointer(builder, data, at, 4, 8) for at in quads]
+
+
+@intrinsic
+def scatter_add_tail8(typingctx: Any, array: Any, index: Any, columns: Any) -> Any:
+    """array[index[k], 4 + c] += columns[c][k] of an (N, 16) array, lane after lane."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        ary = _array(context, builder, sig.args[0], args[0])
+        align = _itemsize(context, sig.args[0])
+        pieces = _transpose_8(builder, cgutils.unpack_tuple(builder, args[2], 8))
+        places = _tail_pointers(builder, ary.data, _indices(builder, args[1]))
+        for pointer, piece in zip(places, pieces, strict=True):
+            total = builder.fadd(_load(builder, pointer, align), piece)
+            builder.store(total, pointer, align=align)
+        return context.get_dummy_value()
+
+    return types.none(array, index, columns), codegen
+
+
+@intrinsic
+def scatter_tail8_at(typingctx: Any, array: Any, index: Any, first: Any, columns: Any) -> Any:
+    """array[index[first + k], 4 + c] = columns[c][k] of an (N, 16) array, lane 0 last."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        ary, table = (_array(context, builder, sig.args[k], args[k]) for k in (0, 1))
+        align = _itemsize(context, sig.args[0])
+        pieces = _transpose_8(builder, cgutils.unpack_tuple(builder, args[3], 8))
+        rows = _indices_at(builder, table.data, args[2])
+        places = _tail_pointers(builder, ary.data, rows)
+        for pointer, piece in reversed(list(zip(places, pieces, strict=True))):
+            builder.store(piece, pointer, align=align)
+        return context.get_dummy_value()
+
+    return types.none(array, index, types.int64, columns), codegen
+
+
+@intrinsic
+def store4(typingctx: Any, array: Any, first: Any, columns: Any) -> Any:
+    """array[first + k, c] = columns[c][k] of an (N, 4) array."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        ary = _array(context, builder, sig.args[0], args[0])
+        align = _itemsize(context, sig.args[0])
+        pieces = _transpose_8_to_4(builder, cgutils.unpack_tuple(builder, args[2], 4))
+        for k, piece in enumerate(pieces):
+            row = builder.add(args[1], ir.Constant(I64, k))
+            builder.store(piece, _row_pointer(builder, ary.data, row, 4, 4), align=align)
+        return context.get_dummy_value()
+
+    return types.none(array, types.int64, columns), codegen
+
+
+@intrinsic
+def take(typingctx: Any, table: Any, index: Any) -> Any:
+    """table[index[k]] of a contiguous 1-D array, lane by lane."""
+    vec = Vec8(table.dtype)
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        ary = _array(context, builder, sig.args[0], args[0])
+        pieces = []
+        for k in range(LANES):
+            at = builder.sext(builder.extract_element(args[1], ir.Constant(I32, k)), I64)
+            pieces.append(builder.load(builder.gep(ary.data, [at])))
+        return pack(builder, pieces)
+
+    return vec(table, index), codegen
