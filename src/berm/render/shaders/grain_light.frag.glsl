@@ -15,7 +15,8 @@ void main() {
   vec4 colour = texelFetch(colourMap, pixel, 0);
   if (colour.a == 0.0) discard;
   vec3 normal = normalize(texelFetch(normalMap, pixel, 0).xyz);
-  vec3 clip = vec3(gl_FragCoord.xy / viewport, texelFetch(depthMap, pixel, 0).r);
+  gl_FragDepth = texelFetch(depthMap, pixel, 0).r;  // where nothing else has drawn yet (the page)
+  vec3 clip = vec3(gl_FragCoord.xy / viewport, gl_FragDepth);
   vec4 point = pixelToWorld * vec4(2.0 * clip - 1.0, 1.0);
   shown = vec4(toScreen(shade(toLinear(colour.rgb), normal, point.xyz / point.w, lift)), 1.0);
 }

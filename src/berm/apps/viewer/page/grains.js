@@ -23,7 +23,8 @@ export class Grains {
     this.all = quads();
     this.drawn = sparing ? quads() : this.all;
     this.sunlit = sparing ? quads() : this.all;
-    this.mesh = new THREE.Mesh(this.drawn, shading.material("grain", this.uniforms));
+    const program = sparing ? "grain_fill" : "grain"; // lit later, or at once
+    this.mesh = new THREE.Mesh(this.drawn, shading.material(program, this.uniforms));
     this.shadow = new THREE.Mesh(this.sunlit, shading.material("grain_shadow", this.uniforms, dark));
     for (const one of [this.mesh, this.shadow]) one.frustumCulled = false;
     this.frame = null;

@@ -4,7 +4,9 @@ import * as THREE from "three";
 import { OrbitControls } from "three/controls";
 import { Bodies, LAST } from "./bodies.js";
 import { Cloths } from "./cloths.js";
+import { GrainBuffer } from "./grain_buffer.js";
 import { Grains } from "./grains.js";
+import { screenCorners } from "./screen.js";
 import { Shadows } from "./shadows.js";
 import { Surfaces } from "./surfaces.js";
 
@@ -41,7 +43,8 @@ export class View extends EventTarget {
     const sheets = [this.surfaces, this.cloths];
     this.shadows.scene.add(this.grains.shadow, this.bodies.shadow, ...sheets.map((s) => s.shadow));
     this.scene.add(backdrop(shading), this.bodies.group, ...sheets.map((s) => s.group));
-    this.scene.add(this.grains.mesh);
+    this.grainBuffer = this.software ? new GrainBuffer(shading, this.grains) : null;
+    this.scene.add(this.grainBuffer?.lit ?? this.grains.mesh);
     this.stageBox = new THREE.Box3();
     this.moved = true; // whether the shadows have to be drawn again
     this.pending = null;
@@ -93,7 +96,9 @@ export class View extends EventTarget {
       this.moved = false;
     }
     this.camera.updateMatrixWorld();
-    this.grains.prepare(this.camera, this.canvas.width, this.canvas.height);
+    const { width, height } = this.canvas;
+    this.grains.prepare(this.camera, width, height);
+    this.grainBuffer?.draw(this.renderer, this.camera, width, height);
     this.renderer.render(this.scene, this.camera);
     this.pictures += 1;
     this.dispatchEvent(new Event("drawn"));
@@ -210,14 +215,8 @@ function direction(azimuth, elevation) {
 }
 
 function backdrop(shading) {
-  const geometry = new THREE.BufferGeometry();
-  geometry.setAttribute(
-    "corner",
-    new THREE.BufferAttribute(new Float32Array([-1, -1, 3, -1, -1, 3]), 2),
-  );
-  geometry.setIndex([0, 1, 2]);
   const mesh = new THREE.Mesh(
-    geometry,
+    screenCorners(),
     shading.material("backdrop", {}, { depthWrite: false }),
   );
   mesh.frustumCulled = false;
