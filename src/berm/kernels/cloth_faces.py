@@ -8,8 +8,8 @@ import numpy as np
 
 from berm.kernels.jit import inner, jit
 
-SAME = 0.8  # cosine above which two contacts of a grain with one cloth are one
-MOST = 4  # contacts of a grain with one cloth
+SAME = 0.8  # cosine above which two contacts of a grain or vertex with one cloth are one
+MOST = 4  # contacts of a grain or vertex with one cloth
 
 
 @inner
@@ -161,23 +161,23 @@ def find(
 
 
 @jit
-def thin(order, meta, out, keep):
-    """Keep a grain's nearest contact, and others whose normals differ; order: by grain, then far.
+def thin(order, who, normal, keep):
+    """Keep the nearest contact of each, and others whose normals differ; return how many.
 
-    Return how many are kept.
+    order: contacts by who (m,), the grain or vertex that has them, then by what comes first.
     """
     kept = np.empty(MOST, np.int64)
     many = 0
     total = 0
-    grain = -1
+    mine = -1
     for k in order:
-        if meta[k, 0] != grain:
-            grain = meta[k, 0]
+        if who[k] != mine:
+            mine = who[k]
             many = 0
         fits = many < MOST
         for m in range(many):
-            o = out[kept[m]]
-            if out[k, 3] * o[3] + out[k, 4] * o[4] + out[k, 5] * o[5] > SAME:
+            o = normal[kept[m]]
+            if normal[k, 0] * o[0] + normal[k, 1] * o[1] + normal[k, 2] * o[2] > SAME:
                 fits = False
         if fits:
             kept[many] = k

@@ -18,14 +18,12 @@ import math
 import numpy as np
 
 from berm.kernels.cloth_faces import closest
-from berm.kernels.jit import inner, jit, pjit, prange
+from berm.kernels.jit import inner, pjit, prange
 
 N, GAP, SOON, WIDTH = 4, 7, 8, 9
 TURNED = 0.5  # cosine: beyond a face's border, what turns about by more in a step went through
 PARALLEL = 0.1  # sine: edges at smaller angles have no side, their vertices meet the faces
 TOGETHER = 256  # pairs that one turn looks at
-MOST = 4  # contacts that one vertex, or one edge, takes part in as the first
-SAME = 0.8  # cosine of normals from which two of them are one
 
 
 @inner
@@ -241,32 +239,3 @@ def meet(pairs, first, second, side, x, v, shape, owner, thick, h, margin, out):
         _meet_some(
             np.int64(turn), pairs, first, second, side, x, v, shape, owner, thick, h, margin, out
         )
-
-
-@jit
-def choose(order, pairs, out, keep):
-    """Keep what is nearest to each first partner, and more where normals differ; return how many.
-
-    order: pairs by their first partner, then by what is to be expected soonest.
-    """
-    kept = np.empty(MOST, np.int64)
-    many = 0
-    total = 0
-    mine = -1
-    for k in order:
-        if pairs[k, 0] != mine:
-            mine = pairs[k, 0]
-            many = 0
-        fits = many < MOST
-        for m in range(many):
-            along = 0.0
-            for e in range(3):
-                along += out[k, N + e] * out[kept[m], N + e]
-            if along > SAME:
-                fits = False
-        if fits:
-            kept[many] = k
-            many += 1
-            keep[total] = k
-            total += 1
-    return total

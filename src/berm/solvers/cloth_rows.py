@@ -180,7 +180,7 @@ class ClothRows:
         meta, out = meta[:many], out[:many]
         by_grain = np.lexsort((meta[:, 1], out[:, 7], meta[:, 0]))
         keep = np.zeros(many, np.int64)
-        keep = keep[: cloth_faces.thin(by_grain, meta, out, keep)]
+        keep = keep[: cloth_faces.thin(by_grain, meta[:, 0], out[:, 3:6], keep)]
         meta, out = meta[keep], out[keep]
         self.side[k][:] = 0  # grains that are no longer near may come back on the other side
         self.side[k][tags[meta[::-1, 0]]] = meta[::-1, 2]  # the nearest contact decides

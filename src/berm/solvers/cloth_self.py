@@ -11,6 +11,7 @@ from berm.core.cloth import Cloth
 from berm.core.errors import SimulationError
 from berm.kernels import box_pairs, vts_contacts
 from berm.kernels import cloth_self as at
+from berm.kernels.cloth_faces import thin
 from berm.kernels.vts_law import FACE
 from berm.solvers.velocity_rows import Rows, Unit
 
@@ -107,7 +108,7 @@ def _nearest(rows: Array, pairs: Array, out: Array) -> Array:
     """Leave out faces that lie behind or beside the one that a vertex meets first."""
     order = rows[np.lexsort((out[rows, at.SOON], pairs[rows, 0]))]
     keep = np.zeros(len(order), np.int64)
-    return np.sort(keep[: at.choose(order, pairs, out, keep)])
+    return np.sort(keep[: thin(order, pairs[:, 0], out[:, at.N : at.N + 3], keep)])
 
 
 class SelfRows:
