@@ -103,7 +103,9 @@ def against_twin(grains: int, rounds: int) -> dict[str, float]:
     return {**times, **apart, "contacts": r.count}
 
 
-def frames(grains: int, rounds: int, warm: int) -> dict[str, float]:
+def frames(grains: int, rounds: int) -> dict[str, float]:
+    """Least milliseconds of a frame at rest: a higher bed is given more time to come to rest."""
+    warm = round(60 * (grains / 3000) ** (1 / 3))
     worlds = {kind: box(VTS(iteration=kind), grains, mu=0.3) for kind in ("gs", "ij")}
     for world in worlds.values():
         for _ in range(warm):
@@ -136,7 +138,7 @@ def main() -> None:
     for threads in sorted({1, max_threads()}):
         set_threads(threads)
         for grains in (3000, 20_000) if quick else (3000, 20_000, 100_000):
-            f = frames(grains, 15 if grains < 50_000 else 5, 60 if grains < 50_000 else 20)
+            f = frames(grains, 15 if grains < 50_000 else 7)
             print(
                 f"frame, {grains} grains, {threads} threads: gs {f['gs']:.2f}, ij {f['ij']:.2f}, "
                 f"ratio {f['ij'] / f['gs']:.2f}, us a grain {1e3 * f['gs'] / grains:.2f} and "
