@@ -126,8 +126,9 @@ def test_stopped_export_leaves_no_file(tmp_path: Path) -> None:
     export_sample.make(tmp_path / "run.h5", steps=600).close()
     command = [sys.executable, "-c", SLOW, "export", "run.h5", "out.csv"]
     with subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as process:  # fmt: skip  # a run in the background ignores Ctrl-C, and its children would
         assert process.stdout is not None
         assert process.stdout.readline() == "frame 5\n"
         process.send_signal(signal.SIGINT)
