@@ -96,7 +96,7 @@ def store(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
 
 
 def _quads(
-    builder: Any, data: Any, rows: list[Any], align: int, quads: int = 1, stride: int = 1
+    builder: Any, data: Any, rows: list[Any], align: int, quads: int, stride: int
 ) -> list[Any]:
     """The first 4 * quads columns of eight rows of 4 * stride numbers, four at a time."""
     columns = []
@@ -120,58 +120,56 @@ def _indices_at(builder: Any, data: Any, first: Any) -> list[Any]:
     return [builder.sext(builder.load(builder.gep(data, [at])), I64) for at in places]
 
 
-@intrinsic
-def gather4(typingctx: Any, array: Any, index: Any) -> Any:
-    """Rows array[index[k]] of an (N, 4) array, as four vectors (one a column)."""
+def _rows_of_lanes(context: Any, builder: Any, sig: Any, args: Any) -> list[Any]:
+    """The rows index[k], of a vector that is the second argument."""
+    return _indices(builder, args[1])
+
+
+def _rows_of_list(context: Any, builder: Any, sig: Any, args: Any) -> list[Any]:
+    """The rows index[first + k], of an array and a place that are the next arguments."""
+    table = _array(context, builder, sig.args[1], args[1])
+    return _indices_at(builder, table.data, args[2])
+
+
+def _rows_in_order(context: Any, builder: Any, sig: Any, args: Any) -> list[Any]:
+    """The rows first + k."""
+    return [builder.add(args[1], ir.Constant(I64, k)) for k in range(LANES)]
+
+
+def _gather(array: Any, others: tuple[Any, ...], rows_of: Any, quads: int, stride: int) -> Any:
+    """Signature and code of loading 4 * quads columns of rows of 4 * stride numbers."""
     vec = Vec8(array.dtype)
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         ary = _array(context, builder, sig.args[0], args[0])
-        rows, align = _indices(builder, args[1]), _itemsize(context, sig.args[0])
-        return cgutils.pack_array(builder, _quads(builder, ary.data, rows, align))
+        rows, align = rows_of(context, builder, sig, args), _itemsize(context, sig.args[0])
+        return cgutils.pack_array(builder, _quads(builder, ary.data, rows, align, quads, stride))
 
-    return types.UniTuple(vec, 4)(array, index), codegen
+    return types.UniTuple(vec, 4 * quads)(array, *others), codegen
+
+
+@intrinsic
+def gather4(typingctx: Any, array: Any, index: Any) -> Any:
+    """Rows array[index[k]] of an (N, 4) array, as four vectors (one a column)."""
+    return _gather(array, (index,), _rows_of_lanes, 1, 1)
 
 
 @intrinsic
 def gather12(typingctx: Any, array: Any, index: Any) -> Any:
     """The first twelve of sixteen columns of the rows array[index[k]], a vector each."""
-    vec = Vec8(array.dtype)
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        ary = _array(context, builder, sig.args[0], args[0])
-        rows, align = _indices(builder, args[1]), _itemsize(context, sig.args[0])
-        return cgutils.pack_array(builder, _quads(builder, ary.data, rows, align, 3, 4))
-
-    return types.UniTuple(vec, 12)(array, index), codegen
+    return _gather(array, (index,), _rows_of_lanes, 3, 4)
 
 
 @intrinsic
 def gather12_at(typingctx: Any, array: Any, index: Any, first: Any) -> Any:
     """As gather12, of the rows array[index[first + k]]."""
-    vec = Vec8(array.dtype)
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        ary, table = (_array(context, builder, sig.args[k], args[k]) for k in (0, 1))
-        rows = _indices_at(builder, table.data, args[2])
-        align = _itemsize(context, sig.args[0])
-        return cgutils.pack_array(builder, _quads(builder, ary.data, rows, align, 3, 4))
-
-    return types.UniTuple(vec, 12)(array, index, types.int64), codegen
+    return _gather(array, (index, types.int64), _rows_of_list, 3, 4)
 
 
 @intrinsic
 def load4(typingctx: Any, array: Any, first: Any) -> Any:
     """Rows array[first : first + 8] of an (N, 4) array, as four vectors (one a column)."""
-    vec = Vec8(array.dtype)
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        ary = _array(context, builder, sig.args[0], args[0])
-        rows = [builder.add(args[1], ir.Constant(I64, k)) for k in range(LANES)]
-        align = _itemsize(context, sig.args[0])
-        return cgutils.pack_array(builder, _quads(builder, ary.data, rows, align))
-
-    return types.UniTuple(vec, 4)(array, types.int64), codegen
+    return _gather(array, (types.int64,), _rows_in_order, 1, 1)
 
 
 @intrinsic
@@ -207,11 +205,9 @@ def load8(typingctx: Any, array: Any, first: Any) -> Any:
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         ary = _array(context, builder, sig.args[0], args[0])
-        rows = []
-        for k in range(LANES):
-            row = builder.add(args[1], ir.Constant(I64, k))
-            pointer = _row_pointer(builder, ary.data, row, 8, 8)
-            rows.append(_load(builder, pointer, _itemsize(context, sig.args[0])))
+        align = _itemsize(context, sig.args[0])
+        places = _rows_in_order(context, builder, sig, args)
+        rows = [_load(builder, _row_pointer(builder, ary.data, k, 8, 8), align) for k in places]
         return cgutils.pack_array(builder, _transpose_8(builder, rows))
 
     return types.UniTuple(vec, 8)(array, types.int64), codegen
@@ -284,11 +280,10 @@ def scatter_tail8_at(typingctx: Any, array: Any, index: Any, first: Any, columns
     """array[index[first + k], 4 + c] = columns[c][k] of an (N, 16) array, lane 0 last."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        ary, table = (_array(context, builder, sig.args[k], args[k]) for k in (0, 1))
+        ary = _array(context, builder, sig.args[0], args[0])
         align = _itemsize(context, sig.args[0])
         pieces = _transpose_8(builder, cgutils.unpack_tuple(builder, args[3], 8))
-        rows = _indices_at(builder, table.data, args[2])
-        places = _tail_pointers(builder, ary.data, rows)
+        places = _tail_pointers(builder, ary.data, _rows_of_list(context, builder, sig, args))
         for pointer, piece in reversed(list(zip(places, pieces, strict=True))):
             builder.store(piece, pointer, align=align)
         return context.get_dummy_value()
@@ -304,8 +299,8 @@ def store4(typingctx: Any, array: Any, first: Any, columns: Any) -> Any:
         ary = _array(context, builder, sig.args[0], args[0])
         align = _itemsize(context, sig.args[0])
         pieces = _transpose_8_to_4(builder, cgutils.unpack_tuple(builder, args[2], 4))
-        for k, piece in enumerate(pieces):
-            row = builder.add(args[1], ir.Constant(I64, k))
+        rows = _rows_in_order(context, builder, sig, args)
+        for row, piece in zip(rows, pieces, strict=True):
             builder.store(piece, _row_pointer(builder, ary.data, row, 4, 4), align=align)
         return context.get_dummy_value()
 
