@@ -5,6 +5,8 @@ import { Culling, eyeOf, sunOf } from "./culling.js";
 
 const SPARE = 1.3; // room beyond what is needed, so that a growing heap does not make new buffers
 const CORNERS = new Float32Array([-1, -1, 1, -1, -1, 1, 1, 1]);
+const PLACED = ["position", "radius"]; // what the sun sees
+const COLOURED = [...PLACED, "material", "scatter", "value"]; // what is drawn
 
 /** All grains of a frame, drawn with one call; `sparing`: those that others hide are left out. */
 export class Grains {
@@ -20,9 +22,8 @@ export class Grains {
       ramp: { value: shading.ramps.values().next().value },
     };
     const dark = { side: THREE.DoubleSide, colorWrite: false };
-    this.all = quads();
-    this.drawn = sparing ? quads() : this.all;
-    this.sunlit = sparing ? quads() : this.all;
+    this.drawn = quads();
+    this.sunlit = sparing ? quads() : this.drawn;
     const program = sparing ? "grain_fill" : "grain"; // lit later, or at once
     this.mesh = new THREE.Mesh(this.drawn, shading.material(program, this.uniforms));
     this.shadow = new THREE.Mesh(this.sunlit, shading.material("grain_shadow", this.uniforms, dark));
@@ -41,7 +42,7 @@ export class Grains {
   /** Take over a frame. */
   update(header, arrays) {
     this.frame = { header, arrays };
-    if (!this.culling) this.fill(this.all, arrays, header.n);
+    if (!this.culling) this.fill(this.drawn, arrays, header.n);
     this.uniforms.origin.value.set(...header.origin);
     this.uniforms.extent.value.setScalar(header.scale);
     this.uniforms.radiusRange.value.set(header.radius_min, header.radius_scale);
@@ -51,21 +52,22 @@ export class Grains {
 
   /** Before a picture: choose what is drawn, where that is worth it. */
   prepare(camera, width, height) {
-    this.choose(this.drawn, eyeOf(camera, height), width, height);
+    this.choose(this.drawn, COLOURED, eyeOf(camera, height), width, height);
   }
 
   /** Before a map of the sun's: choose what it sees. */
   prepareShadow(axes, sphere, size) {
-    this.choose(this.sunlit, sunOf(axes, sphere, size), size, size);
+    this.choose(this.sunlit, PLACED, sunOf(axes, sphere, size), size, size);
   }
 
-  choose(geometry, eye, width, height) {
+  choose(geometry, names, eye, width, height) {
     if (!this.culling || !this.frame) return;
     const { header, arrays } = this.frame;
     const count = this.culling.find(header, arrays, eye, width, height);
     const chosen = {};
-    for (const [name, array] of Object.entries(arrays)) {
-      chosen[name] = rowsOf(array, array.length / header.n, this.culling.seen, count);
+    for (const name of names) {
+      const array = arrays[name];
+      if (array) chosen[name] = rowsOf(array, array.length / header.n, this.culling.seen, count);
     }
     this.fill(geometry, chosen, count);
   }
