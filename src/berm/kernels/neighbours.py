@@ -12,29 +12,39 @@ from __future__ import annotations
 import numpy as np
 
 from berm.kernels.jit import inline, inner, jit, pjit, prange
-from berm.kernels.vec8 import bits, count_zeros, fma, iota32, load4, splat
+from berm.kernels.vec8 import bits, count_zeros, fma, iota32, load, splat, vmin
 
+CHUNK = 2048  # rows that a thread takes at a time where rows do not depend on each other
 AHEAD = 4.0  # steps that the list of a slow grain looks ahead ...
 AHEAD_MOST = 0.25  # ... but no further than this, in radii
 KNOCK = 0.1  # radii that a grain may be knocked off its way before the list is made anew, and ...
 KNOCK_FAST = 0.5  # ... of its way in a step besides, but no more than this in radii either
 
 
-@jit
-def bounds(x, v, n, dt, out):
-    """Write min and max of predicted positions to out (2, 3); return the first bad row or -1."""
-    for c in range(3):
-        out[0, c] = np.inf
-        out[1, c] = -np.inf
+@inner
+def _bounds_chunk(c, x, v, n, dt, out):
+    a0 = a1 = a2 = np.inf
+    b0 = b1 = b2 = -np.inf
     bad = -1
-    for i in range(n):
-        for c in range(3):
-            p = x[i, c] + dt * v[i, c]
-            if not np.isfinite(p) and bad < 0:
-                bad = i
-            out[0, c] = min(out[0, c], p)
-            out[1, c] = max(out[1, c], p)
-    return bad
+    for i in range(c * CHUNK, min(n, (c + 1) * CHUNK)):
+        p0, p1, p2 = x[i, 0] + dt * v[i, 0], x[i, 1] + dt * v[i, 1], x[i, 2] + dt * v[i, 2]
+        if not np.isfinite(p0 + p1 + p2) and bad < 0:
+            bad = i
+        a0, a1, a2 = min(a0, p0), min(a1, p1), min(a2, p2)
+        b0, b1, b2 = max(b0, p0), max(b1, p1), max(b2, p2)
+    out[c, 0], out[c, 1], out[c, 2] = a0, a1, a2
+    out[c, 3], out[c, 4], out[c, 5] = b0, b1, b2
+    out[c, 6] = bad
+
+
+@pjit
+def bounds(x, v, n, dt, out):
+    """Least and largest predicted position of each chunk, out (chunks, 7), and its first bad row.
+
+    The last column is -1 where all of the chunk's numbers are finite.
+    """
+    for number in prange(out.shape[0]):
+        _bounds_chunk(np.int64(number), x, v, n, dt, out)  # one type, one compile
 
 
 @jit
@@ -58,11 +68,12 @@ def _spare(way, radius):
     return max(min(AHEAD * way, AHEAD_MOST * radius) - way, 0.0)
 
 
-@jit
-def assign_cells(x, v, n, dt, skin, ahead_on, lo, inv_cell, dims, axes, cell, level):
-    """Cell number (fast axis first in `axes`) and search level of rows; return the top level."""
-    top = 0
-    for i in range(n):
+@inner
+def _cells_chunk(
+    chunk, x, v, n, dt, skin, ahead_on, lo, inv_cell, dims, axes, cell, level, top
+):  # fmt: skip
+    most = 0
+    for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
         number = np.int64(0)
         for k in range(2, -1, -1):
             c = axes[k]
@@ -76,8 +87,18 @@ def assign_cells(x, v, n, dt, skin, ahead_on, lo, inv_cell, dims, axes, cell, le
             reach += way + _spare(way, x[i, 3])
         cells = min(np.int64(np.ceil(2.0 * reach * inv_cell - 1e-4)), np.int64(1000))
         level[i] = max(cells - 1, 0)
-        top = max(top, level[i])
-    return top
+        most = max(most, level[i])
+    top[chunk] = most
+
+
+@pjit
+def assign_cells(x, v, n, dt, skin, ahead_on, lo, inv_cell, dims, axes, cell, level, top):
+    """Cell number (fast axis first in `axes`) and search level of rows; top level of chunks."""
+    for number in prange(top.shape[0]):
+        _cells_chunk(
+            np.int64(number), x, v, n, dt, skin, ahead_on, lo, inv_cell, dims, axes, cell, level,
+            top,
+        )  # fmt: skip
 
 
 @jit
@@ -98,29 +119,80 @@ def sort_by_cell(cell, n, ncell, start, order):
     start[0] = 0
 
 
-@jit
-def pack_rows(x, v, n, dt, skin, ahead_on, packed):
-    """Rows for the coarse test: position and reach; two grains may meet only if reaches do."""
-    for i in range(n):
-        way = dt * np.sqrt(v[i, 0] ** 2 + v[i, 1] ** 2 + v[i, 2] ** 2)
-        for c in range(3):
-            packed[i, c] = x[i, c] if ahead_on else x[i, c] + dt * v[i, c]
-        packed[i, 3] = x[i, 3] * (1.0 + 0.5 * skin)
-        if ahead_on:
-            packed[i, 3] += way + _spare(way, x[i, 3])
-    for i in range(n, n + 8):
-        for c in range(4):
-            packed[i, c] = 0.0
+@inner
+def _gather_chunk(first, last, order, rows, spare):
+    width = rows.shape[1]
+    if width == 1:
+        for k in range(first, last):
+            spare[k] = rows[order[k], 0]
+    elif width == 4:
+        for k in range(first, last):
+            i = order[k]
+            a, b, c, d = rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3]
+            spare[4 * k], spare[4 * k + 1], spare[4 * k + 2], spare[4 * k + 3] = a, b, c, d
+    else:
+        for k in range(first, last):
+            i = order[k]
+            for c in range(width):
+                spare[width * k + c] = rows[i, c]
 
 
 @inner
-def _may_meet(i, j, x, v, dt, widen):
-    """The exact test for grains that move: near within the step, on any way that they may take."""
+def _put_back_chunk(first, last, rows, spare):
+    width = rows.shape[1]
+    for k in range(first, last):
+        for c in range(width):
+            rows[k, c] = spare[width * k + c]
+
+
+@pjit
+def permute(order, arrays, spare):
+    """Move the rows of all arrays in place: new row k is old row order[k].
+
+    arrays: a tuple of (n, words) of int32, whatever the words mean; spare: room for the widest.
+    """
+    n = order.shape[0]
+    chunks = (n + CHUNK - 1) // CHUNK
+    for a in range(len(arrays)):
+        for number in prange(chunks):
+            c = np.int64(number)
+            _gather_chunk(c * CHUNK, min(n, (c + 1) * CHUNK), order, arrays[a], spare)
+        for number in prange(chunks):
+            c = np.int64(number)
+            _put_back_chunk(c * CHUNK, min(n, (c + 1) * CHUNK), arrays[a], spare)
+
+
+@inner
+def _sight_chunk(chunk, x, v, n, dt, skin, ahead_on, sight):
+    for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
+        way = dt * np.sqrt(v[i, 0] ** 2 + v[i, 1] ** 2 + v[i, 2] ** 2)
+        for c in range(3):
+            sight[c, i] = x[i, c] if ahead_on else x[i, c] + dt * v[i, c]
+        sight[3, i] = x[i, 3] * (1.0 + 0.5 * skin)
+        sight[4, i] = way
+        if ahead_on:
+            sight[3, i] += way + _spare(way, x[i, 3])
+
+
+@pjit
+def note_sight(x, v, n, dt, skin, ahead_on, sight):
+    """What the search reads of each row, sight (5, n + 8): position, reach, way in dt.
+
+    Two grains may meet only if their reaches do.
+    """
+    for number in prange((n + CHUNK - 1) // CHUNK):
+        _sight_chunk(np.int64(number), x, v, n, dt, skin, ahead_on, sight)
+    for i in range(n, n + 8):  # eight are read at a time
+        for c in range(5):
+            sight[c, i] = 0.0
+
+
+@inner
+def _on_their_way(i, j, x, v, dt, widen):
+    """Whether two grains come near on their straight ways."""
     fast_i = dt * np.sqrt(v[i, 0] ** 2 + v[i, 1] ** 2 + v[i, 2] ** 2)
     fast_j = dt * np.sqrt(v[j, 0] ** 2 + v[j, 1] ** 2 + v[j, 2] ** 2)
     limit = widen * (x[i, 3] + x[j, 3]) + _spare(fast_i, x[i, 3]) + _spare(fast_j, x[j, 3])
-    # one of the two may be stopped by a third within the step: the faster one's whole way
-    around = limit + max(fast_i, fast_j)
     far2 = 0.0
     along = 0.0
     length = 1e-30
@@ -130,118 +202,127 @@ def _may_meet(i, j, x, v, dt, widen):
         far2 += d * d
         along += d * e
         length += e * e
-    if far2 <= around * around:
-        return True
-    # or they meet on their straight ways
     t = min(max(-along / length, 0.0), 1.0)
     return far2 + 2.0 * t * along + t * t * length <= limit * limit
 
 
 @inline
-def _scan_range(i, first, last, packed, x, v, dt, widen, refine, levels, level, found, s, at):
-    """Test rows [first, last) against row i, eight at a time; append hits; return new length."""
-    xi = splat(packed[i, 0])
-    yi = splat(packed[i, 1])
-    zi = splat(packed[i, 2])
-    ri = splat(packed[i, 3])
-    mine = level[i]
+def _scan(i, first, last, sx, sy, sz, reach, way, x, v, dt, widen, ahead_on, levels, level, out, at):
+    """Test rows [first, last) against row i, eight at a time; append hits; return new length.
+
+    Past the end of `out` hits are counted only.
+    """
+    xi = splat(sx[i])
+    yi = splat(sy[i])
+    zi = splat(sz[i])
+    ri = splat(reach[i])
     end = splat(np.int32(last))
     for b in range(first, last, 8):
-        xj, yj, zj, rj = load4(packed, b)
-        dx = xj - xi
-        dy = yj - yi
-        dz = zj - zi
-        limit = ri + rj
-        near = fma(dx, dx, fma(dy, dy, dz * dz)) <= limit * limit
-        hits = bits(near & (iota32(b) < end))
-        while hits:
-            j = b + count_zeros(hits)
-            hits &= hits - 1
-            if levels and not (level[j] < mine or (level[j] == mine and j > i)):
-                continue
-            if refine and not _may_meet(i, j, x, v, dt, widen):
-                continue
-            if at < found.shape[1]:
-                found[s, at] = j
-            at += 1
+        dx = load(sx, b) - xi
+        dy = load(sy, b) - yi
+        dz = load(sz, b) - zi
+        limit = ri + load(reach, b)
+        far2 = fma(dx, dx, fma(dy, dy, dz * dz))
+        row = iota32(b)
+        hits = bits((far2 <= limit * limit) & (row < end))
+        if hits == 0:
+            continue
+        if levels:  # the one that looks further finds the pair
+            other = load(level, b)
+            mine = splat(level[i])
+            hits &= bits((other < mine) | ((other == mine) & (row > splat(np.int32(i)))))
+        if ahead_on:
+            # one of the two may be stopped by a third within the step: the other goes alone
+            limit = limit - vmin(splat(way[i]), load(way, b))
+            ask = hits & ~bits(far2 <= limit * limit)
+            while ask:
+                k = count_zeros(ask)
+                ask &= ask - 1
+                if not _on_their_way(i, b + k, x, v, dt, widen):
+                    hits &= ~(1 << k)
+        if at + 8 <= out.shape[0]:
+            for k in range(8):  # without a jump: which lanes hit cannot be foreseen
+                out[at] = b + k
+                at += (hits >> k) & 1
+        else:
+            for k in range(8):
+                at += (hits >> k) & 1
     return at
 
 
 @inner
 def _search_slab(
-    s, slab, packed, x, v, dt, widen, ahead_on, levels, level, cell, start, dims, axes, found, count
-):
+    s, slab, sx, sy, sz, reach, way, x, v, dt, widen, ahead_on, levels, level, cell, start, dims,
+    axes, out, count,
+):  # fmt: skip
     at = np.int64(0)
     d0 = dims[axes[0]]
     d1 = dims[axes[1]]
     d2 = dims[axes[2]]
+    runs = np.zeros((5, 2), np.int64)  # of rows, the same for all rows of a cell
+    number = np.int64(0)
+    known = np.int64(-1)
     for i in range(slab[s], slab[s + 1]):
         before = at
-        number = cell[i]
-        c0 = number % d0
-        c1 = (number // d0) % d1
-        c2 = number // (d0 * d1)
-        if level[i] == 0:
+        if cell[i] != known:
+            known = cell[i]
+            c0 = known % d0
+            c1 = (known // d0) % d1
+            c2 = known // (d0 * d1)
             left = max(c0 - 1, 0)
             right = min(c0 + 1, d0 - 1)
-            base = (c2 * d1 + c1) * d0
-            at = _scan_range(
-                i, i + 1, start[base + right + 1], packed, x, v, dt, widen, ahead_on, levels,
-                level, found, s, at,
-            )
+            runs[0, 1] = start[(c2 * d1 + c1) * d0 + right + 1]
+            number = 1
             for a2, a1 in ((0, 1), (1, -1), (1, 0), (1, 1)):
                 if c2 + a2 >= d2 or c1 + a1 < 0 or c1 + a1 >= d1:
                     continue
                 base = ((c2 + a2) * d1 + c1 + a1) * d0
-                first = start[base + left]
-                last = start[base + right + 1]
-                if first < last:
-                    at = _scan_range(
-                        i, first, last, packed, x, v, dt, widen, ahead_on, levels,
-                level, found, s, at,
-                    )
+                runs[number, 0] = start[base + left]
+                runs[number, 1] = start[base + right + 1]
+                if runs[number, 0] < runs[number, 1]:
+                    number += 1
+        if level[i] == 0:
+            runs[0, 0] = i + 1
+            for k in range(number):
+                at = _scan(
+                    i, runs[k, 0], runs[k, 1], sx, sy, sz, reach, way, x, v, dt, widen, ahead_on,
+                    levels, level, out, at,
+                )  # fmt: skip
         else:
+            c0 = known % d0
+            c1 = (known // d0) % d1
+            c2 = known // (d0 * d1)
             m = level[i] + 1
             left = max(c0 - m, 0)
             right = min(c0 + m, d0 - 1)
             for b2 in range(max(c2 - m, 0), min(c2 + m, d2 - 1) + 1):
                 for b1 in range(max(c1 - m, 0), min(c1 + m, d1 - 1) + 1):
                     base = (b2 * d1 + b1) * d0
-                    first = start[base + left]
-                    last = start[base + right + 1]
-                    if first < last:
-                        at = _scan_range(
-                            i, first, last, packed, x, v, dt, widen, ahead_on, levels,
-                level, found, s, at,
-                        )
+                    at = _scan(
+                        i, start[base + left], start[base + right + 1], sx, sy, sz, reach, way, x,
+                        v, dt, widen, ahead_on, levels, level, out, at,
+                    )  # fmt: skip
         count[i] = at - before
     return at
 
 
 @pjit
 def search(
-    slab, packed, x, v, dt, widen, ahead_on, levels, level, cell, start, dims, axes, found, count,
+    slab, sight, x, v, dt, widen, ahead_on, levels, level, cell, start, dims, axes, found, count,
     need,
 ):  # fmt: skip
     """Half neighbour list of each slab into found[s]; need[s] = entries (may exceed the room)."""
     for number in prange(slab.shape[0] - 1):
-        s = np.int64(number)  # one type, one compile
+        s = np.int64(number)
         need[s] = _search_slab(
-            s, slab, packed, x, v, dt, widen, ahead_on, levels, level, cell, start, dims, axes,
-            found,
-            count,
-        )
+            s, slab, sight[0], sight[1], sight[2], sight[3], sight[4], x, v, dt, widen, ahead_on,
+            levels, level, cell, start, dims, axes, found[s], count,
+        )  # fmt: skip
 
 
-@jit
-def note_positions(x, v, n, dt, half_skin, ahead_on, ref):
-    """Note what the list was made for, ref (n, 8): position, squared room, way in dt, 1 / way^2.
-
-    The list holds while each grain is within its room of the straight way from where it was to
-    where it would be after dt: it may go on, be stopped, or be knocked aside a little. Without
-    `ahead_on` it holds for the predicted positions only, and the way is that point.
-    """
-    for i in range(n):
+@inner
+def _note_chunk(chunk, x, v, n, dt, half_skin, ahead_on, ref):
+    for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
         way2 = 0.0
         for c in range(3):
             way = dt * v[i, c]
@@ -254,6 +335,18 @@ def note_positions(x, v, n, dt, half_skin, ahead_on, ref):
             room += KNOCK * x[i, 3] + _spare(far, x[i, 3]) + KNOCK_FAST * min(far, x[i, 3])
         ref[i, 3] = room * room
         ref[i, 7] = 1.0 / max(way2, 1e-30)
+
+
+@pjit
+def note_positions(x, v, n, dt, half_skin, ahead_on, ref):
+    """Note what the list was made for, ref (n, 8): position, squared room, way in dt, 1 / way^2.
+
+    The list holds while each grain is within its room of the straight way from where it was to
+    where it would be after dt: it may go on, be stopped, or be knocked aside a little. Without
+    `ahead_on` it holds for the predicted positions only, and the way is that point.
+    """
+    for number in prange((n + CHUNK - 1) // CHUNK):
+        _note_chunk(np.int64(number), x, v, n, dt, half_skin, ahead_on, ref)
 
 
 @inner

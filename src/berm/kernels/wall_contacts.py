@@ -189,7 +189,11 @@ def grain_contacts(
     length = path_length(pose, fa, ax, ay, az, bx, by, bz)
     if not length < np.inf:  # the solver reports grains that are not finite
         return
+    x0, y0, z0 = to_body(pose, fa, ax, ay, az)
     for k in range(count_features(kind, prm)):
+        # most faces are further away than the whole way: no need to trace it
+        if not feature(kind, prm, k, x0, y0, z0)[0] - r - skin <= length:
+            continue
         t = 0.0
         mx, my, mz = 0.0, 0.0, 0.0
         ox, oy, oz = 0.0, 0.0, 0.0

@@ -25,7 +25,8 @@ ROOM = 1.15  # cells are wider than a grain by this, so that slow grains need no
 
 def slab_limits(n: int) -> Array:
     """Cut n rows into slabs; depends on n only, so results do not depend on the threads."""
-    wanted = min(max(n // ROWS_PER_SLAB, MIN_SLABS), MAX_SLABS)
+    # a multiple of four: of two colours, two threads then have as many slabs each
+    wanted = min(max((n // ROWS_PER_SLAB + 2) // 4 * 4, MIN_SLABS), MAX_SLABS)
     units = max(-(-n // ROWS_TOGETHER), 1)
     slabs = min(wanted, units)
     cuts = (np.arange(slabs + 1) * units) // slabs * ROWS_TOGETHER
@@ -121,29 +122,19 @@ class ContactList:
         lo, dims, cell_size = self._grid(grains, dt, skin)
         axes = np.argsort(dims, kind="stable").astype(np.int64)  # slowest: the longest
         cell = self._room("cell", n, np.int32)
-        level = self._room("level", n, np.int32)
-        top = neighbours.assign_cells(
-            self._seen(grains),
-            grains.v,
-            n,
-            dt,
-            skin,
-            self.ahead,
-            lo,
-            1.0 / cell_size,
-            dims,
-            axes,
-            cell,
-            level,
-        )
+        level = self._room("level", n + PAD, np.int32)  # eight are read at a time
+        top = np.zeros(-(-n // neighbours.CHUNK), np.int64)
+        neighbours.assign_cells(
+            self._seen(grains), grains.v, n, dt, skin, self.ahead, lo, 1.0 / cell_size, dims, axes,
+            cell, level, top,
+        )  # fmt: skip
         ncell = int(np.prod(dims))
         start = self._room("start", ncell + 1, np.int32)
         order = self.order = self._room("order", n, np.int64)
         neighbours.sort_by_cell(cell, n, ncell, start, order)
-        grains.permute(order)
-        cell, level = cell[order], level[order]
+        self._move_rows(order, *(getattr(grains, name) for name in grains.FIELDS), cell, level)
         self.slab = slab_limits(n)
-        found, count = self._search(grains, dt, skin, top > 0, level, cell, start, dims, axes)
+        found, count = self._search(grains, dt, skin, top.any(), level, cell, start, dims, axes)
         self._slice(grains, found, count)
         self.came_from = grains.was[:n].copy()
         self._note(grains, dt, skin)
@@ -152,6 +143,13 @@ class ContactList:
         if n >= LARGE:
             self._release()
         self.moves += 1
+
+    def _move_rows(self, order: Array, *arrays: Array) -> None:
+        """Move rows of all arrays in place: new row k is old row order[k]."""
+        n = len(order)
+        words = tuple(one[:n].view(np.int32).reshape(n, -1) for one in arrays)
+        spare = self._room("spare", max(one.size for one in words), np.int32)
+        neighbours.permute(order, words, spare)
 
     def _seen(self, grains: Grains) -> Array:
         """Positions and radii as the search sees them."""
@@ -174,9 +172,11 @@ class ContactList:
     def _grid(self, grains: Grains, dt: float, skin: float) -> tuple[Array, Array, float]:
         """Corner, cell counts and cell size; stragglers are clamped into the outermost cells."""
         n = grains.n
-        box = np.empty((2, 3))
-        bad = neighbours.bounds(grains.x, grains.v, n, dt, box)
-        if bad >= 0:
+        chunks = np.empty((-(-n // neighbours.CHUNK), 7))
+        neighbours.bounds(grains.x, grains.v, n, dt, chunks)
+        box = np.array([chunks[:, :3].min(axis=0), chunks[:, 3:6].max(axis=0)])
+        if chunks[:, 6].max() >= 0:
+            bad = int(chunks[chunks[:, 6] >= 0, 6][0])
             raise SimulationError(
                 f"grain {int(grains.tag[bad])} has a non-finite position or velocity: "
                 f"{grains.x[bad, :3].tolist()}, {grains.v[bad, :3].tolist()}"
@@ -203,18 +203,18 @@ class ContactList:
         need = np.zeros(self.slabs, np.int64)
         rows = int(np.diff(self.slab).max())
         room = max(64, 5 * rows, int(1.1 * self._most))
-        packed = self._room("packed", 4 * (grains.n + PAD), self.dtype).reshape(-1, 4)
-        neighbours.pack_rows(self._seen(grains), grains.v, grains.n, dt, skin, self.ahead, packed)
+        sight = self._room("sight", 5 * (grains.n + PAD), self.dtype).reshape(5, -1)
+        neighbours.note_sight(self._seen(grains), grains.v, grains.n, dt, skin, self.ahead, sight)
         while True:
             found = self._room("found", self.slabs * room, np.int32).reshape(self.slabs, room)
             neighbours.search(
-                self.slab, packed, grains.x, grains.v, real(dt), real(1.0 + 0.5 * skin), self.ahead,
+                self.slab, sight, grains.x, grains.v, real(dt), real(1.0 + 0.5 * skin), self.ahead,
                 levels, level, cell, start, dims, axes, found, count, need,
             )  # fmt: skip
             self._most = int(need.max())
-            if self._most <= room:
+            if self._most + 8 <= room:  # eight are written at a time
                 return found, count
-            room = int(1.2 * self._most)
+            room = int(1.2 * self._most) + 8
 
     def _slice(self, grains: Grains, found: Array, count: Array) -> None:
         """Lay the pairs out in slices, in the order of the last list as far as that is good."""
