@@ -1,5 +1,7 @@
 """A child process of `berm bench`: when the first step was done, and the memory a grain takes.
 
+Memory is the peak over the steps of a settled bed in which pairs and walls are searched once.
+
 python -m berm.apps.bench_probe GRAINS STEPS SPAWNED   prints one line of JSON.
 """
 
@@ -34,15 +36,16 @@ def forget_peak() -> None:
 
 def probe(grains: int, steps: int, spawned: float) -> dict[str, float]:
     """Step a small world, then one of `grains`."""
-    from berm.apps.bench_worlds import FORMS, bed
+    from berm.apps.bench_worlds import FORMS, bed, settled_bed
 
     bed(2000, FORMS["default"]()).step()
     first = time.time() - spawned
     if not grains:
         return {"first_step": first}
     before = memory()
-    world = bed(grains, FORMS["default"]())
+    world = settled_bed(grains)
     forget_peak()
+    world.grains.changed = True
     for _ in range(steps):
         world.step()
     return {"first_step": first, "bytes": float(memory(peak=True) - before)}

@@ -31,6 +31,7 @@ FORMS: dict[str, Callable[[], P2]] = {
 }
 TWIN_FORMS = {"default": "sweep", "published": "published"}
 SETTLE_STEPS = 300
+LARGEST_TILE = 120_000  # grains that settle together
 RELAX_STEPS = 60  # of another form, from the settled state
 CHUNK_SECONDS = 0.25  # wall time of one repeat
 
@@ -52,29 +53,60 @@ def bed(grains: int, solver: P2, seed: int = 0) -> World:
     world.add_grains(
         (cell + 0.5) * PITCH + jitter, RADIUS, rng.normal(0, SPEED, cell.shape), soil()
     )
-    width, height = side * PITCH, 4 * DEPTH
+    _add_box(world, side * PITCH)
+    return world
+
+
+def _add_box(world: World, width: float) -> None:
+    height = 4 * DEPTH
     world.add_body(
         Box((width, width, height), inside=True, open_top=True),
         name="box",
         material=soil(),
         position=(width / 2, width / 2, height / 2),
     )
+
+
+def settled_bed(grains: int) -> World:
+    """Return the default form's bed after it has settled.
+
+    A large one is put together from copies of a smaller one side by side, which are left to settle
+    again: to let a million grains collapse takes many minutes.
+    """
+    tiles = math.ceil(math.sqrt(grains / LARGEST_TILE))
+    world = bed(grains // tiles**2, FORMS["default"]())
+    _run(world, SETTLE_STEPS)
+    return world if tiles == 1 else _tiled(world, tiles)
+
+
+def _tiled(one: World, tiles: int) -> World:
+    n, width = one.grains.n, float(one.body("box").shape.size[0])
+    world = World(solver=FORMS["default"]())
+    place = np.stack(np.divmod(np.arange(tiles**2), tiles), axis=1) * width
+    shift = np.repeat(np.c_[place, np.zeros(tiles**2)], n, axis=0)
+    x, v = (np.tile(array, (tiles**2, 1)) for array in (one.grains.position, one.grains.velocity))
+    world.add_grains(x + shift, RADIUS, v, soil())
+    _add_box(world, tiles * width)
+    _run(world, RELAX_STEPS)
     return world
+
+
+def _run(world: World, steps: int) -> None:
+    for _ in range(steps):
+        world.step()
 
 
 def settled(grains: int) -> dict[str, World]:
     """Return a settled bed for each form."""
-    worlds = {"default": bed(grains, FORMS["default"]())}
-    first = worlds["default"]
-    for _ in range(SETTLE_STEPS):
-        first.step()
-    order = np.argsort(first.grains.tags)
+    first = settled_bed(grains)
+    worlds = {"default": first}
+    width = float(first.body("box").shape.size[0])
     for form in list(FORMS)[1:]:
-        world = worlds[form] = bed(grains, FORMS[form]())
-        world.grains.x[:grains] = first.grains.x[order]
-        world.grains.v[:grains] = first.grains.v[order]
-        for _ in range(RELAX_STEPS):
-            world.step()
+        world = worlds[form] = World(solver=FORMS[form]())
+        x, v = first.grains.position.copy(), first.grains.velocity.copy()
+        world.add_grains(x, RADIUS, v, soil())
+        _add_box(world, width)
+        _run(world, RELAX_STEPS)
     return worlds
 
 

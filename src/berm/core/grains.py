@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 PAD = 8  # rows that eight-lane loads may read past the last grain
+LARGE = 200_000  # grains from which solvers give buffers back: memory before page faults
 
 Array = npt.NDArray[Any]
 

@@ -207,7 +207,9 @@ def _on_their_way(i, j, x, v, dt, widen):
 
 
 @inline
-def _scan(i, first, last, sx, sy, sz, reach, way, x, v, dt, widen, ahead_on, levels, level, out, at):
+def _scan(
+    i, first, last, sx, sy, sz, reach, way, x, v, dt, widen, ahead_on, levels, level, out, at
+):  # fmt: skip
     """Test rows [first, last) against row i, eight at a time; append hits; return new length.
 
     Past the end of `out` hits are counted only.

@@ -9,24 +9,111 @@ from __future__ import annotations
 import numpy as np
 
 from berm.kernels.jit import inner, jit
-from berm.kernels.p2_count import (
-    integrate_slab,
-    predict_slab,
-    root_factor,
-    wall_correction,
-    wall_gap,
-)
+from berm.kernels.p2_count import root_factor
 from berm.kernels.p2_law import (
     ADHESIVE,
+    EPS,
     FRACTION,
+    GX,
+    GY,
+    GZ,
     INV_H,
     SHARE,
+    SLEEP,
     T_ADHESION,
     T_C,
     T_K,
     T_MU_K,
     T_MU_S,
+    UP_X,
+    UP_Y,
+    UP_Z,
+    H,
 )
+
+
+@inner
+def _wall_gap(s, b, i, w_plane, x, u, par):
+    """Gap (m) between grain i and its wall contact b at the present displacement."""
+    gap = -w_plane[s, b, 3] - x[i, 3]
+    for c in range(3):
+        gap += w_plane[s, b, c] * (
+            x[i, c] + u[i, c] - (par[FRACTION] + par[SHARE]) * w_plane[s, b, 4 + c]
+        )
+    return gap
+
+
+@inner
+def _wall_correction(
+    s, b, i, pair, w_body, w_plane, w_imp, x, u, inv_mass, table, par, flags, out
+):
+    """Correction (m) of grain i by its wall contact b, before averaging, into out[0:3]."""
+    gap = _wall_gap(s, b, i, w_plane, x, u, par)
+    nx = w_plane[s, b, 0]
+    ny = w_plane[s, b, 1]
+    nz = w_plane[s, b, 2]
+    rx = u[i, 0] - par[SHARE] * w_plane[s, b, 4]
+    ry = u[i, 1] - par[SHARE] * w_plane[s, b, 5]
+    rz = u[i, 2] - par[SHARE] * w_plane[s, b, 6]
+    approach = rx * nx + ry * ny + rz * nz
+    k = table[T_K, pair]
+    c = table[T_C, pair]
+    normal = -w_imp[s, b, 3] * (k * gap + c * approach) / max(k + c, 1e-30)
+    cap_s = table[T_MU_S, pair] * abs(normal)
+    cap_k = table[T_MU_K, pair] * abs(normal)
+    if flags & ADHESIVE:
+        depth = min(max(-gap, 0.0), x[i, 3]) / x[i, 3]
+        area = np.pi * x[i, 3] * x[i, 3] * (1.0 - (depth - 1.0) ** 2)
+        glue = table[T_ADHESION, pair] * area * inv_mass
+        normal -= min(max(approach + normal, 0.0), glue)
+        cap_s += glue
+        cap_k += glue
+    sx = rx - approach * nx
+    sy = ry - approach * ny
+    sz = rz - approach * nz
+    slide = np.sqrt(sx * sx + sy * sy + sz * sz)
+    share = 1.0
+    if slide > cap_s:
+        share = min(cap_k / slide, 1.0)
+    lean = 1.0 + par[EPS] * (nx * par[UP_X] + ny * par[UP_Y] + nz * par[UP_Z])
+    out[0] = lean * (normal * nx - share * sx)
+    out[1] = lean * (normal * ny - share * sy)
+    out[2] = lean * (normal * nz - share * sz)
+    return gap
+
+
+@inner
+def _predict_slab(s, slab, v, u, par):
+    """Predicted displacement (2); the fourth column is the inverse mass."""
+    for i in range(slab[s], slab[s + 1]):
+        u[i, 0] = par[H] * v[i, 0] + par[GX]
+        u[i, 1] = par[H] * v[i, 1] + par[GY]
+        u[i, 2] = par[H] * v[i, 2] + par[GZ]
+        u[i, 3] = v[i, 3]
+
+
+@inner
+def _integrate_slab(s, slab, x, v, u, par, stats):
+    """New velocity and position from the corrected displacement (3); sleeping (Sec. 7)."""
+    energy = 0.0
+    largest = 0.0
+    stats[s, 5] = 0.0
+    for i in range(slab[s], slab[s + 1]):
+        way = u[i, 0] ** 2 + u[i, 1] ** 2 + u[i, 2] ** 2
+        if way < par[SLEEP]:
+            way = way - way
+            for c in range(3):
+                v[i, c] = 0.0
+        else:
+            for c in range(3):
+                x[i, c] += u[i, c]
+                v[i, c] = u[i, c] * par[INV_H]
+        energy += way / v[i, 3]
+        largest = max(largest, way)
+        if not np.isfinite(way) and stats[s, 5] == 0.0:
+            stats[s, 5] = i + 1
+    stats[s, 3] = 0.5 * energy * par[INV_H] * par[INV_H]
+    stats[s, 4] = largest
 
 
 @inner
@@ -118,7 +205,7 @@ def solve(
         par[FRACTION] = sub / substeps
         par[SHARE] = 1.0 / substeps
         for s in range(n):
-            predict_slab(s, slab, v, u, par)
+            _predict_slab(s, slab, v, u, par)
         _prepare(lanes, ptr, nbr, imp, x, u, mat, nmat, table, iterations)
         for s in range(n):
             for b in range(w_count[s]):
@@ -127,7 +214,7 @@ def solve(
                 w_imp[s, b, 3] = root_factor(
                     table[T_K, pair], table[T_C, pair], v[i, 3], iterations
                 )
-                w_plane[s, b, 7] = 1.0 if wall_gap(s, b, i, w_plane, x, u, par) <= 0.0 else 0.0
+                w_plane[s, b, 7] = 1.0 if _wall_gap(s, b, i, w_plane, x, u, par) <= 0.0 else 0.0
         weight = par[INV_H] * par[INV_H] * par[SHARE]
         for it in range(iterations):
             count = it == iterations - 1 and sub == substeps - 1
@@ -135,7 +222,7 @@ def solve(
                 for b in range(w_count[s]):
                     i = w_rows[s, b]
                     pair = mat[i] * nmat + body_mat[w_body[s, b]]
-                    gap = wall_correction(
+                    gap = _wall_correction(
                         s, b, i, pair, w_body, w_plane, w_imp, x, u, v[i, 3], table, par, flags,
                         push,
                     )  # fmt: skip
@@ -155,4 +242,4 @@ def solve(
                             _pair(i, j, slot, m, imp, x, u, pair, table, flags, retest, count,
                             stats)
         for s in range(n):
-            integrate_slab(s, slab, x, v, u, par, stats)
+            _integrate_slab(s, slab, x, v, u, par, stats)

@@ -30,6 +30,8 @@ if _jit.JIT_ON:
     )
     from berm.kernels.vec8_memory import (
         gather4,
+        gather8,
+        gather8_at,
         gather12,
         gather12_at,
         load,
@@ -37,6 +39,7 @@ if _jit.JIT_ON:
         load8,
         quad,
         scatter_add4,
+        scatter_add4_at,
         scatter_add_tail8,
         scatter_tail8_at,
         set_quad,
@@ -50,6 +53,8 @@ else:
         count_zeros,
         fma,
         gather4,
+        gather8,
+        gather8_at,
         gather12,
         gather12_at,
         iota32,
@@ -60,6 +65,7 @@ else:
         quad,
         quad_of,
         scatter_add4,
+        scatter_add4_at,
         scatter_add_tail8,
         scatter_tail8_at,
         select,

@@ -155,6 +155,18 @@ def gather4(typingctx: Any, array: Any, index: Any) -> Any:
 
 
 @intrinsic
+def gather8(typingctx: Any, array: Any, index: Any) -> Any:
+    """Rows array[index[k]] of an (N, 8) array, a vector a column."""
+    return _gather(array, (index,), _rows_of_lanes, 2, 2)
+
+
+@intrinsic
+def gather8_at(typingctx: Any, array: Any, index: Any, first: Any) -> Any:
+    """As gather8, of the rows array[index[first + k]]."""
+    return _gather(array, (index, types.int64), _rows_of_list, 2, 2)
+
+
+@intrinsic
 def gather12(typingctx: Any, array: Any, index: Any) -> Any:
     """The first twelve of sixteen columns of the rows array[index[k]], a vector each."""
     return _gather(array, (index,), _rows_of_lanes, 3, 4)
@@ -233,21 +245,35 @@ def _transpose_8_to_4(builder: Any, columns: list[Any]) -> list[Any]:
     ]  # fmt: skip
 
 
-@intrinsic
-def scatter_add4(typingctx: Any, array: Any, index: Any, shift: Any, columns: Any) -> Any:
-    """array[index[k] + shift, c] += columns[c][k], lane after lane (indices may repeat)."""
+def _scatter_add4(rows_of: Any) -> Any:
+    """Code of adding four columns to rows of four, shifted by the argument before the last."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         ary = _array(context, builder, sig.args[0], args[0])
         align = _itemsize(context, sig.args[0])
-        pieces = _transpose_8_to_4(builder, cgutils.unpack_tuple(builder, args[3], 4))
-        for row, piece in zip(_indices(builder, args[1]), pieces, strict=True):
-            pointer = _row_pointer(builder, ary.data, builder.add(row, args[2]), 4, 4)
+        pieces = _transpose_8_to_4(builder, cgutils.unpack_tuple(builder, args[-1], 4))
+        for row, piece in zip(rows_of(context, builder, sig, args), pieces, strict=True):
+            pointer = _row_pointer(builder, ary.data, builder.add(row, args[-2]), 4, 4)
             total = builder.fadd(_load(builder, pointer, align), piece)
             builder.store(total, pointer, align=align)
         return context.get_dummy_value()
 
-    return types.none(array, index, types.int64, columns), codegen
+    return codegen
+
+
+@intrinsic
+def scatter_add4(typingctx: Any, array: Any, index: Any, shift: Any, columns: Any) -> Any:
+    """array[index[k] + shift, c] += columns[c][k], lane after lane (indices may repeat)."""
+    return types.none(array, index, types.int64, columns), _scatter_add4(_rows_of_lanes)
+
+
+@intrinsic
+def scatter_add4_at(
+    typingctx: Any, array: Any, index: Any, first: Any, shift: Any, columns: Any
+) -> Any:
+    """As scatter_add4, to the rows index[first + k] + shift."""
+    kind = types.none(array, index, types.int64, types.int64, columns)
+    return kind, _scatter_add4(_rows_of_list)
 
 
 def _tail_pointers(builder: Any, data: Any, rows: list[Any]) -> list[Any]:

@@ -22,6 +22,15 @@ def gather4(array: Any, index: Any) -> Any:
     return rows[:, 0].copy(), rows[:, 1].copy(), rows[:, 2].copy(), rows[:, 3].copy()
 
 
+def gather8(array: Any, index: Any) -> Any:
+    rows = array[index]
+    return tuple(rows[:, c].copy() for c in range(8))
+
+
+def gather8_at(array: Any, index: Any, first: int) -> Any:
+    return gather8(array, index[first : first + LANES])
+
+
 def gather12(array: Any, index: Any) -> Any:
     rows = array[index]
     return tuple(rows[:, c].copy() for c in range(12))
@@ -65,6 +74,10 @@ def scatter_add4(array: Any, index: Any, shift: int, columns: Any) -> None:
     for k in range(LANES):
         for c in range(4):
             array[index[k] + shift, c] += columns[c][k]
+
+
+def scatter_add4_at(array: Any, index: Any, first: int, shift: int, columns: Any) -> None:
+    scatter_add4(array, index[first : first + LANES], shift, columns)
 
 
 def scatter_add_tail8(array: Any, index: Any, columns: Any) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from berm.core import pages
 from berm.core.errors import SimulationError
-from berm.core.grains import PAD, Grains
+from berm.core.grains import LARGE, PAD, Grains
 from berm.kernels import neighbours
 from berm.kernels import slices as layout
 
@@ -17,7 +18,6 @@ Array = npt.NDArray[Any]
 ROWS_PER_SLAB = 2048
 ROWS_TOGETHER = 64  # slabs begin at multiples of this
 MIN_SLABS, MAX_SLABS = 4, 96
-LARGE = 200_000  # grains from which buffers are given back after each search
 FULL = 0.85  # of the lanes that a list sorted anew fills: below, rows are sorted anew ...
 CALM = 30  # ... but not sooner than so many steps after the last time: a new order is a kick
 ROOM = 1.15  # cells are wider than a grain by this, so that slow grains need no wider search
@@ -96,7 +96,7 @@ class ContactList:
         buffer = self._store.get(name)
         if buffer is None or len(buffer) < size:
             spare = 1.25 if size < LARGE else 1.02
-            buffer = self._store[name] = np.empty(int(spare * size) + 64, dtype)
+            buffer = self._store[name] = pages.zeros(int(spare * size) + 64, dtype)
         return buffer[:size]
 
     @property
@@ -119,6 +119,9 @@ class ContactList:
     def build(self, grains: Grains, dt: float, skin: float) -> None:
         """Sort the grains by cell, search, and carry the remembered impulses over."""
         n = grains.n
+        if n >= LARGE:
+            self.ref = np.zeros((0, 8), self.dtype)
+            self._give_back("ref")
         lo, dims, cell_size = self._grid(grains, dt, skin)
         axes = np.argsort(dims, kind="stable").astype(np.int64)  # slowest: the longest
         cell = self._room("cell", n, np.int32)
@@ -134,14 +137,21 @@ class ContactList:
         neighbours.sort_by_cell(cell, n, ncell, start, order)
         self._move_rows(order, *(getattr(grains, name) for name in grains.FIELDS), cell, level)
         self.slab = slab_limits(n)
-        found, count = self._search(grains, dt, skin, top.any(), level, cell, start, dims, axes)
+        levels = bool(top.any())
+        found, count = self._search(grains, dt, skin, levels, level, cell, start, dims, axes)
+        if n >= LARGE:
+            del cell, level, start
+            self._give_back("cell", "level", "start", "sight", "spare")
         self._slice(grains, found, count)
+        del found, count
+        if n >= LARGE:
+            self._give_back("found", "count", "queue", "rough", "width")
+            last = str(1 - self.moves % 2)  # the list that impulses came from
+            self._give_back("lanes" + last, "nbr" + last, "imp" + last, "home" + last)
         self.came_from = grains.was[:n].copy()
         self._note(grains, dt, skin)
         grains.was[:n] = np.arange(n, dtype=np.int32)
         grains.changed = False
-        if n >= LARGE:
-            self._release()
         self.moves += 1
 
     def _move_rows(self, order: Array, *arrays: Array) -> None:
@@ -163,11 +173,10 @@ class ContactList:
             grains.x, grains.v, grains.n, real(dt), real(0.5 * skin), self.ahead, self.ref
         )
 
-    def _release(self) -> None:
-        """Give back all buffers but those of the present list: memory matters more than faults."""
-        side = str(self.moves % 2)
-        kept = {"ref", "lanes" + side, "nbr" + side, "imp" + side, "home" + side}
-        self._store = {name: one for name, one in self._store.items() if name in kept}
+    def _give_back(self, *names: str) -> None:
+        """Let go of buffers."""
+        for name in names:
+            self._store.pop(name, None)
 
     def _grid(self, grains: Grains, dt: float, skin: float) -> tuple[Array, Array, float]:
         """Corner, cell counts and cell size; stragglers are clamped into the outermost cells."""

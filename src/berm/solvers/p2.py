@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from berm.core import pages
 from berm.core.errors import InputError, SimulationError
-from berm.core.grains import Grains
+from berm.core.grains import LARGE, Grains
 from berm.core.materials import mix
 from berm.core.report import StepReport
 from berm.kernels import p2_count, p2_mass, p2_serial, p2_sweep
@@ -30,14 +31,6 @@ Array = npt.NDArray[Any]
 AVERAGING = ("sweep", "mass", "count", "serial")
 MEMORY = 0.5  # the largest that is stable for every wavelength, docs/theory/p2.md
 CONSERVING = ("sweep", "mass")  # keep impulses; each pair gets equal and opposite ones
-
-
-def cache_lines(rows: int, width: int, real: type) -> Array:
-    """Return zeros (rows, width) that begin at a multiple of 64 bytes."""
-    size = np.dtype(real).itemsize
-    room: Array = np.zeros(rows * width + 64 // size, real)
-    first = -room.ctypes.data % 64 // size
-    return room[first : first + rows * width].reshape(rows, width)
 
 
 @SOLVERS.register("p2")
@@ -176,13 +169,20 @@ class P2:
         self.changed = grains.changed
         if grains.changed:
             self.mean_mass = float(grains.mass.mean())
-            # at least as far as a grain may go while the list of pairs is kept
-            far = max(self.WALL_SKIN, 0.5 * self.skin + AHEAD_MOST + KNOCK + KNOCK_FAST)
+            # at least as far as a grain may go while the list of pairs is kept; where contact is
+            # decided at the start of a step, what may be met within it does not count
+            far = 0.5 * self.skin + AHEAD_MOST + KNOCK + KNOCK_FAST
+            if self.averaging in CONSERVING or self.retest or self.substeps > 1:
+                far = max(self.WALL_SKIN, far)
+            else:
+                far = self.skin
             self.wall_skin = far * float(grains.radius.mean(dtype=np.float64))
             kinds = grains.material[: grains.n]
             self.only_kind = int(kinds[0]) if kinds.min() == kinds.max() else -1
         fresh = under_way or self.contacts.is_stale(grains, dt / self.substeps)
         if fresh:
+            if grains.n >= LARGE:
+                self.row = np.zeros((0, 16), self.real)  # not needed before the solve
             self.contacts.build(grains, dt, self.skin)
         self._make_room(grains.n)
         return fresh
@@ -211,9 +211,9 @@ class P2:
         return known != len(world.bodies) or any(body.driven for body in world.bodies)
 
     def _make_room(self, n: int) -> None:
-        width = 16 if self.averaging in CONSERVING else 4
+        width = {"count": 8, "serial": 4}.get(self.averaging, 16)
         if len(self.row) < n:
-            self.row = cache_lines(int(1.2 * n) + 8, width, self.real)
+            self.row = pages.zeros((int(1.2 * n) + 8, width), self.real)
         rows = self.contacts.accumulator_rows() + 1
         if len(self.acc) < rows and self.averaging != "sweep":
             self.acc = np.zeros((int(1.1 * rows) + 8, 4), self.real)

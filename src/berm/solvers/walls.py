@@ -14,7 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from berm.core import pages
 from berm.core.errors import InputError
+from berm.core.grains import LARGE
 from berm.core.motion import turned
 from berm.core.shapes import Box, Capsule, Cone, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
 from berm.kernels import distance as kd
@@ -168,11 +170,11 @@ class Walls:
     def _allocate(self, nslabs: int, cap: int, n: int) -> tuple[Array, ...]:
         """Return rows, body, plane, impulse, total, count, and the chains first and follow."""
         return (
-            np.zeros((nslabs, cap), np.int32),
-            np.zeros((nslabs, cap), np.int32),
-            np.zeros((nslabs, cap, 8), self.dtype),
-            np.zeros((nslabs, cap, 4), self.dtype),
-            np.zeros((nslabs, cap, 4), self.dtype),
+            pages.zeros((nslabs, cap), np.int32),
+            pages.zeros((nslabs, cap), np.int32),
+            pages.zeros((nslabs, cap, 8), self.dtype),
+            pages.zeros((nslabs, cap, 4), self.dtype),
+            pages.zeros((nslabs, cap, 4), self.dtype),
             np.zeros(nslabs, np.int64),
             np.full(n, -1, np.int32),
             np.full((nslabs, cap), -1, np.int32),
@@ -225,10 +227,12 @@ class Walls:
             most = int(self.count.max(initial=0))
             if most <= cap:
                 break
-            cap = 1 << (most - 1).bit_length()
+            cap = -(-int(1.25 * most) // 8) * 8  # eight are read at a time
         kw.note_turns(self.rows, self.plane, self.count)
         if self.contacts and old[5].any():
             self._carry(old, old_row)
+        if n >= LARGE:
+            self._spare, self._legs = self._store, np.empty((0, 0, 8))
         return self.contacts
 
     def _detect(
@@ -241,7 +245,7 @@ class Walls:
         if self._blocks.shape[0] != nslabs or self._blocks.shape[1] < nblocks:
             self._blocks = np.empty((nslabs, nblocks + nblocks // 4, 9), self.dtype)
         if self._legs.shape[:2] != (nslabs, cap):
-            self._legs = np.empty((nslabs, cap, 8))
+            self._legs = pages.zeros((nslabs, cap, 8), np.float64)
         legs = self._legs
         first, follow = self._store[6:]
         kw.bounds(x, v, self.slab_start, self._blocks, first)
