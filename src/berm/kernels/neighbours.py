@@ -12,9 +12,19 @@ from __future__ import annotations
 import numpy as np
 
 from berm.kernels.jit import inline, inner, jit, pjit, prange
-from berm.kernels.vec8 import bits, count_zeros, fma, iota32, load, splat, vmin
+from berm.kernels.vec8 import bits, fma, iota32, load, splat, store_places, vmax, vmin
 
 CHUNK = 2048  # rows that a thread takes at a time where rows do not depend on each other
+# For each mask of eight lanes: the lanes that hit, a byte each, from the lowest byte on; how many.
+LANES_HIT = np.array(
+    [
+        sum(k << 8 * at for at, k in enumerate([k for k in range(8) if mask >> k & 1]))
+        for mask in range(256)
+    ],
+    np.int64,
+)
+HITS = np.array([mask.bit_count() for mask in range(256)], np.int64)
+ONE, SHORTEST = np.float32(1.0), np.float32(1e-30)  # -, m^2: shorter ways have no direction
 AHEAD = 4.0  # steps that the list of a slow grain looks ahead ...
 AHEAD_MOST = 0.25  # ... but no further than this, in radii
 KNOCK = 0.1  # radii that a grain may be knocked off its way before the list is made anew, and ...
@@ -120,46 +130,43 @@ def sort_by_cell(cell, n, ncell, start, order):
 
 
 @inner
-def _gather_chunk(first, last, order, rows, spare):
-    width = rows.shape[1]
+def _gather_rows(first, last, order, words, width, spare):
     if width == 1:
         for k in range(first, last):
-            spare[k] = rows[order[k], 0]
+            spare[k] = words[order[k]]
     elif width == 4:
         for k in range(first, last):
-            i = order[k]
-            a, b, c, d = rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3]
+            i = 4 * order[k]
+            a, b, c, d = words[i], words[i + 1], words[i + 2], words[i + 3]
             spare[4 * k], spare[4 * k + 1], spare[4 * k + 2], spare[4 * k + 3] = a, b, c, d
     else:
         for k in range(first, last):
-            i = order[k]
             for c in range(width):
-                spare[width * k + c] = rows[i, c]
+                spare[width * k + c] = words[width * order[k] + c]
 
 
 @inner
-def _put_back_chunk(first, last, rows, spare):
-    width = rows.shape[1]
+def _put_back(first, last, words, spare):
     for k in range(first, last):
-        for c in range(width):
-            rows[k, c] = spare[width * k + c]
+        words[k] = spare[k]
 
 
 @pjit
 def permute(order, arrays, spare):
     """Move the rows of all arrays in place: new row k is old row order[k].
 
-    arrays: a tuple of (n, words) of int32, whatever the words mean; spare: room for the widest.
+    arrays: a tuple of flat int32, whatever the words of a row mean; spare: room for the longest.
     """
     n = order.shape[0]
     chunks = (n + CHUNK - 1) // CHUNK
     for a in range(len(arrays)):
+        width = arrays[a].shape[0] // n
         for number in prange(chunks):
             c = np.int64(number)
-            _gather_chunk(c * CHUNK, min(n, (c + 1) * CHUNK), order, arrays[a], spare)
+            _gather_rows(c * CHUNK, min(n, (c + 1) * CHUNK), order, arrays[a], width, spare)
         for number in prange(chunks):
             c = np.int64(number)
-            _put_back_chunk(c * CHUNK, min(n, (c + 1) * CHUNK), arrays[a], spare)
+            _put_back(c * CHUNK * width, min(n, (c + 1) * CHUNK) * width, arrays[a], spare)
 
 
 @inner
@@ -168,6 +175,7 @@ def _sight_chunk(chunk, x, v, n, dt, skin, ahead_on, sight):
         way = dt * np.sqrt(v[i, 0] ** 2 + v[i, 1] ** 2 + v[i, 2] ** 2)
         for c in range(3):
             sight[c, i] = x[i, c] if ahead_on else x[i, c] + dt * v[i, c]
+            sight[5 + c, i] = dt * v[i, c]
         sight[3, i] = x[i, 3] * (1.0 + 0.5 * skin)
         sight[4, i] = way
         if ahead_on:
@@ -176,39 +184,20 @@ def _sight_chunk(chunk, x, v, n, dt, skin, ahead_on, sight):
 
 @pjit
 def note_sight(x, v, n, dt, skin, ahead_on, sight):
-    """What the search reads of each row, sight (5, n + 8): position, reach, way in dt.
+    """What the search reads of each row, sight (8, n + 8): position, reach, way in dt and length.
 
     Two grains may meet only if their reaches do.
     """
     for number in prange((n + CHUNK - 1) // CHUNK):
         _sight_chunk(np.int64(number), x, v, n, dt, skin, ahead_on, sight)
     for i in range(n, n + 8):  # eight are read at a time
-        for c in range(5):
+        for c in range(8):
             sight[c, i] = 0.0
-
-
-@inner
-def _on_their_way(i, j, x, v, dt, widen):
-    """Whether two grains come near on their straight ways."""
-    fast_i = dt * np.sqrt(v[i, 0] ** 2 + v[i, 1] ** 2 + v[i, 2] ** 2)
-    fast_j = dt * np.sqrt(v[j, 0] ** 2 + v[j, 1] ** 2 + v[j, 2] ** 2)
-    limit = widen * (x[i, 3] + x[j, 3]) + _spare(fast_i, x[i, 3]) + _spare(fast_j, x[j, 3])
-    far2 = 0.0
-    along = 0.0
-    length = 1e-30
-    for c in range(3):
-        d = x[j, c] - x[i, c]
-        e = dt * (v[j, c] - v[i, c])
-        far2 += d * d
-        along += d * e
-        length += e * e
-    t = min(max(-along / length, 0.0), 1.0)
-    return far2 + 2.0 * t * along + t * t * length <= limit * limit
 
 
 @inline
 def _scan(
-    i, first, last, sx, sy, sz, reach, way, x, v, dt, widen, ahead_on, levels, level, out, at
+    i, first, last, sx, sy, sz, reach, way, ex, ey, ez, ahead_on, levels, level, out, at
 ):  # fmt: skip
     """Test rows [first, last) against row i, eight at a time; append hits; return new length.
 
@@ -227,35 +216,37 @@ def _scan(
         far2 = fma(dx, dx, fma(dy, dy, dz * dz))
         row = iota32(b)
         hits = bits((far2 <= limit * limit) & (row < end))
-        if hits == 0:
-            continue
         if levels:  # the one that looks further finds the pair
-            other = load(level, b)
-            mine = splat(level[i])
-            hits &= bits((other < mine) | ((other == mine) & (row > splat(np.int32(i)))))
+            theirs = load(level, b)
+            ours = splat(level[i])
+            hits &= bits((theirs < ours) | ((theirs == ours) & (row > splat(np.int32(i)))))
         if ahead_on:
-            # one of the two may be stopped by a third within the step: the other goes alone
-            limit = limit - vmin(splat(way[i]), load(way, b))
-            ask = hits & ~bits(far2 <= limit * limit)
-            while ask:
-                k = count_zeros(ask)
-                ask &= ask - 1
-                if not _on_their_way(i, b + k, x, v, dt, widen):
-                    hits &= ~(1 << k)
+            # one of the two may be stopped by a third within the step, and the other goes alone
+            mine = splat(way[i])
+            other = load(way, b)
+            alone = limit - vmin(mine, other)
+            sure = bits(far2 <= alone * alone)
+            if hits & ~sure:  # or they meet on their straight ways
+                vx = load(ex, b) - splat(ex[i])
+                vy = load(ey, b) - splat(ey[i])
+                vz = load(ez, b) - splat(ez[i])
+                zero = xi - xi
+                along = fma(dx, vx, fma(dy, vy, dz * vz))
+                length = vmax(fma(vx, vx, fma(vy, vy, vz * vz)), splat(sx[i] - sx[i] + SHORTEST))
+                t = vmin(vmax((zero - along) / length, zero), splat(sx[i] - sx[i] + ONE))
+                close = limit - (mine + other)
+                sure |= bits(fma(t, fma(t, length, along + along), far2) <= close * close)
+            hits &= sure
         if at + 8 <= out.shape[0]:
-            for k in range(8):  # without a jump: which lanes hit cannot be foreseen
-                out[at] = b + k
-                at += (hits >> k) & 1
-        else:
-            for k in range(8):
-                at += (hits >> k) & 1
+            store_places(out, at, b, LANES_HIT[hits])  # no jumps: hits cannot be foreseen
+        at += HITS[hits]
     return at
 
 
 @inner
 def _search_slab(
-    s, slab, sx, sy, sz, reach, way, x, v, dt, widen, ahead_on, levels, level, cell, start, dims,
-    axes, out, count,
+    s, slab, sx, sy, sz, reach, way, ex, ey, ez, ahead_on, levels, level, cell, start, dims, axes,
+    out, count,
 ):  # fmt: skip
     at = np.int64(0)
     d0 = dims[axes[0]]
@@ -287,7 +278,7 @@ def _search_slab(
             runs[0, 0] = i + 1
             for k in range(number):
                 at = _scan(
-                    i, runs[k, 0], runs[k, 1], sx, sy, sz, reach, way, x, v, dt, widen, ahead_on,
+                    i, runs[k, 0], runs[k, 1], sx, sy, sz, reach, way, ex, ey, ez, ahead_on,
                     levels, level, out, at,
                 )  # fmt: skip
         else:
@@ -301,8 +292,8 @@ def _search_slab(
                 for b1 in range(max(c1 - m, 0), min(c1 + m, d1 - 1) + 1):
                     base = (b2 * d1 + b1) * d0
                     at = _scan(
-                        i, start[base + left], start[base + right + 1], sx, sy, sz, reach, way, x,
-                        v, dt, widen, ahead_on, levels, level, out, at,
+                        i, start[base + left], start[base + right + 1], sx, sy, sz, reach, way,
+                        ex, ey, ez, ahead_on, levels, level, out, at,
                     )  # fmt: skip
         count[i] = at - before
     return at
@@ -310,15 +301,14 @@ def _search_slab(
 
 @pjit
 def search(
-    slab, sight, x, v, dt, widen, ahead_on, levels, level, cell, start, dims, axes, found, count,
-    need,
+    slab, sight, ahead_on, levels, level, cell, start, dims, axes, found, count, need
 ):  # fmt: skip
     """Half neighbour list of each slab into found[s]; need[s] = entries (may exceed the room)."""
     for number in prange(slab.shape[0] - 1):
         s = np.int64(number)
         need[s] = _search_slab(
-            s, slab, sight[0], sight[1], sight[2], sight[3], sight[4], x, v, dt, widen, ahead_on,
-            levels, level, cell, start, dims, axes, found[s], count,
+            s, slab, sight[0], sight[1], sight[2], sight[3], sight[4], sight[5], sight[6], sight[7],
+            ahead_on, levels, level, cell, start, dims, axes, found[s], count,
         )  # fmt: skip
 
 

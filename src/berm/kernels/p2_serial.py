@@ -126,7 +126,7 @@ def _pair(i, j, slot, m, imp, x, u, pair, table, flags, retest, count, stats):
     nz = x[i, 2] - x[j, 2] + rz
     far = np.sqrt(nx * nx + ny * ny + nz * nz)
     gap = far - x[i, 3] - x[j, 3]
-    if (gap > 0.0) if retest else (imp[24 * slot + 8 + m] == 0.0):
+    if (gap > 0.0) if retest else (imp[8 * slot + m] == 0.0):
         return
     if far > 1e-20:
         nx /= far
@@ -138,7 +138,7 @@ def _pair(i, j, slot, m, imp, x, u, pair, table, flags, retest, count, stats):
     approach = rx * nx + ry * ny + rz * nz
     k = table[T_K, pair]
     c = table[T_C, pair]
-    normal = -imp[24 * slot + m] * (k * gap + c * approach) / (k + c)
+    normal = -imp[8 * slot + m] * (k * gap + c * approach) / (k + c)
     cap_s = table[T_MU_S, pair] * abs(normal)
     cap_k = table[T_MU_K, pair] * abs(normal)
     if flags & ADHESIVE:
@@ -170,7 +170,8 @@ def _pair(i, j, slot, m, imp, x, u, pair, table, flags, retest, count, stats):
 
 
 @inner
-def _prepare(lanes, ptr, nbr, imp, x, u, mat, nmat, table, iterations):
+def _prepare(lanes, ptr, nbr, imp, x, u, mat, nmat, table, iterations, retest):
+    """Factor (28) of each contact, 0 where it is not active in this step."""
     known = -1.0
     known_pair = -1
     factor = 0.0
@@ -184,12 +185,11 @@ def _prepare(lanes, ptr, nbr, imp, x, u, mat, nmat, table, iterations):
                     known = u[i, 3] + u[j, 3]
                     known_pair = pair
                     factor = root_factor(table[T_K, pair], table[T_C, pair], known, iterations)
-                imp[24 * slot + m] = factor
                 far2 = 0.0
                 for c in range(3):
                     far2 += (x[i, c] - x[j, c] + u[i, c] - u[j, c]) ** 2
                 hit = i != j and far2 <= (x[i, 3] + x[j, 3]) ** 2
-                imp[24 * slot + 8 + m] = 1.0 if hit else 0.0
+                imp[8 * slot + m] = factor if hit or retest else 0.0
 
 
 @jit
@@ -206,7 +206,7 @@ def solve(
         par[SHARE] = 1.0 / substeps
         for s in range(n):
             _predict_slab(s, slab, v, u, par)
-        _prepare(lanes, ptr, nbr, imp, x, u, mat, nmat, table, iterations)
+        _prepare(lanes, ptr, nbr, imp, x, u, mat, nmat, table, iterations, retest)
         for s in range(n):
             for b in range(w_count[s]):
                 i = w_rows[s, b]

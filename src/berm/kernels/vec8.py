@@ -45,6 +45,7 @@ if _jit.JIT_ON:
         set_quad,
         store,
         store4,
+        store_places,
         take,
     )
 else:
@@ -74,6 +75,7 @@ else:
         splat4,
         store,
         store4,
+        store_places,
         take,
         vabs,
         vmax,

@@ -95,6 +95,22 @@ def store(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
     return types.none(array, types.int64, value), codegen
 
 
+@intrinsic
+def store_places(typingctx: Any, array: Any, index: Any, first: Any, places: Any) -> Any:
+    """array[index + k] = first + byte k of `places` (int64), eight of a contiguous int32 array."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        ary = _array(context, builder, sig.args[0], args[0])
+        one_byte = builder.bitcast(args[3], ir.VectorType(ir.IntType(8), LANES))
+        wide = builder.zext(one_byte, ir.VectorType(I32, LANES))
+        value = builder.add(wide, pack(builder, [builder.trunc(args[2], I32)] * LANES))
+        pointer = builder.bitcast(builder.gep(ary.data, [args[1]]), value.type.as_pointer())
+        builder.store(value, pointer, align=4)
+        return context.get_dummy_value()
+
+    return types.none(array, types.int64, types.int64, types.int64), codegen
+
+
 def _quads(
     builder: Any, data: Any, rows: list[Any], align: int, quads: int, stride: int
 ) -> list[Any]:

@@ -17,6 +17,11 @@ def store(array: Any, index: int, value: Any) -> None:
     array[index : index + LANES] = value
 
 
+def store_places(array: Any, index: int, first: int, places: Any) -> None:
+    one_byte = np.frombuffer(np.int64(places).tobytes(), np.uint8)
+    array[index : index + LANES] = first + one_byte.astype(np.int32)
+
+
 def gather4(array: Any, index: Any) -> Any:
     rows = array[index]
     return rows[:, 0].copy(), rows[:, 1].copy(), rows[:, 2].copy(), rows[:, 3].copy()

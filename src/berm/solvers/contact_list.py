@@ -69,13 +69,14 @@ class ContactList:
     def __init__(self, dtype: npt.DTypeLike, ahead: bool = True, remember: bool = True) -> None:
         self.dtype = np.dtype(dtype)
         self.ahead = ahead  # list pairs that may meet within the step, not only at its end
-        self.remember = remember  # carry the contacts' impulses from list to list
+        # carry the contacts' impulses from list to list; rows of a slice then share no grain
+        self.remember = remember
         self.slab: Array = np.zeros(1, np.int64)  # (slabs + 1,) row limits
         self.part: Array = np.zeros(1, np.int64)  # (slabs + 1,) slice limits
         self.lanes: Array = np.zeros(0, np.int32)  # row of each lane
         self.ptr: Array = np.zeros(1, np.int64)  # first slot of each slice
         self.nbr: Array = np.zeros(0, np.int32)  # neighbour of each slot and lane
-        self.imp: Array = np.zeros(0, self.dtype)  # remembered impulse, kg m
+        self.imp: Array = np.zeros(0, self.dtype)  # remembered impulse, kg m, or one number each
         self.home: Array = np.zeros(0, np.int32)  # lane of each row
         self.fullness = 1.0  # share of the lanes in use when rows were last sorted by count
         self.since_sort = 0  # steps since then
@@ -157,7 +158,7 @@ class ContactList:
     def _move_rows(self, order: Array, *arrays: Array) -> None:
         """Move rows of all arrays in place: new row k is old row order[k]."""
         n = len(order)
-        words = tuple(one[:n].view(np.int32).reshape(n, -1) for one in arrays)
+        words = tuple(one[:n].reshape(-1).view(np.int32) for one in arrays)
         spare = self._room("spare", max(one.size for one in words), np.int32)
         neighbours.permute(order, words, spare)
 
@@ -207,18 +208,17 @@ class ContactList:
         self, grains: Grains, dt: float, skin: float, levels: bool, level: Array, cell: Array,
         start: Array, dims: Array, axes: Array,
     ) -> tuple[Array, Array]:  # fmt: skip
-        real: Any = self.dtype.type
         count = self._room("count", grains.n, np.int32)
         need = np.zeros(self.slabs, np.int64)
         rows = int(np.diff(self.slab).max())
         room = max(64, 5 * rows, int(1.1 * self._most))
-        sight = self._room("sight", 5 * (grains.n + PAD), self.dtype).reshape(5, -1)
+        sight = self._room("sight", 8 * (grains.n + PAD), self.dtype).reshape(8, -1)
         neighbours.note_sight(self._seen(grains), grains.v, grains.n, dt, skin, self.ahead, sight)
         while True:
             found = self._room("found", self.slabs * room, np.int32).reshape(self.slabs, room)
             neighbours.search(
-                self.slab, sight, grains.x, grains.v, real(dt), real(1.0 + 0.5 * skin), self.ahead,
-                levels, level, cell, start, dims, axes, found, count, need,
+                self.slab, sight, self.ahead, levels, level, cell, start, dims, axes, found, count,
+                need,
             )  # fmt: skip
             self._most = int(need.max())
             if self._most + 8 <= room:  # eight are written at a time
@@ -244,12 +244,13 @@ class ContactList:
             self.since_sort, self.sparse = 0, False
         lanes = self._room("lanes" + side, 8 * int(part[-1]), np.int32)
         nbr = self._room("nbr" + side, 8 * int(ptr[-1]), np.int32)
-        imp = self._room("imp" + side, 24 * int(ptr[-1]), self.dtype)
+        imp = self._room("imp" + side, (24 if self.remember else 8) * int(ptr[-1]), self.dtype)
         home = self._room("home" + side, grains.n, np.int32)
         old_nbr = self.nbr if self.remember else self.nbr[:0]
         layout.fill(
-            self.slab, part, found, count, rough, lanes, ptr, nbr, imp, home, grains.was, now,
-            self.ptr, old_nbr, self.imp, self.home, reach,
+            self.slab, part, found, count, rough, lanes, ptr, nbr,
+            imp if self.remember else imp[:0], home, grains.was, now, self.ptr, old_nbr, self.imp,
+            self.home, reach,
         )  # fmt: skip
         self.part, self.lanes, self.ptr, self.nbr, self.imp = part, lanes, ptr, nbr, imp
         self.home, self.reach = home, reach
@@ -274,7 +275,8 @@ class ContactList:
         rough = self._room("rough", self.slabs * 8 * rows, np.int32).reshape(self.slabs, -1)
         width = self._room("width", self.slabs * rows, np.int32).reshape(self.slabs, -1)
         reach, part = np.empty((self.slabs, 2), np.int64), np.zeros(self.slabs + 1, np.int64)
-        layout.arrange(self.slab, found, count, queue, length, rough, width, reach, part)
+        place = layout.arrange if self.remember else layout.group
+        place(self.slab, found, count, queue, length, rough, width, reach, part)
         used = [width[s, : part[s + 1]] for s in range(self.slabs)]
         return rough, used, reach, np.cumsum(part)
 
