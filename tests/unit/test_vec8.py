@@ -8,9 +8,11 @@ import pytest
 from berm.kernels import vec8, vec8_plain
 from berm.kernels.jit import jit
 
+PLACES = np.int64(1 | 3 << 8 | 6 << 16 | 7 << 56)  # bytes, the lowest first
+
 
 @jit
-def exercise(x, index, acc, wide, out):
+def exercise(x, index, acc, wide, out, places):
     """Touch every operation once (compiled, or plain when the JIT is off)."""
     j = vec8.load(index, 0)
     a, b, c, d = vec8.gather4(x, j)
@@ -35,11 +37,15 @@ def exercise(x, index, acc, wide, out):
         x, 0, vec8.with_last(vec8.quad(x, 1) + vec8.splat4(out[8]) * vec8.quad(acc, 5), out[8])
     )
     vec8.store(out, 32, vec8.take(out, vec8.iota32(3)))
+    own = vec8.gather8(wide, j)
+    partner = vec8.gather8_at(wide, index, 8)
+    vec8.scatter_add4_at(x, index, 0, 1, (own[0] - partner[7], own[1], own[6], partner[2]))
+    vec8.store_places(places, 3, 40, PLACES)
     mask = vec8.bits(big & (vec8.iota32(0) < vec8.splat(np.int32(6))))
-    return mask, vec8.count_zeros(mask | 256), vec8.lane(size, 3)
+    return mask, vec8.lane(size, 3)
 
 
-def plain(x, index, acc, wide, out):
+def plain(x, index, acc, wide, out, places):
     """The same in NumPy, without the vector module."""
     rows = x[index[:8]].astype(np.float64)
     a, b, c, d = rows.T
@@ -62,12 +68,11 @@ def plain(x, index, acc, wide, out):
     x[0] = x[1] + out[8] * acc[1, 4:8]
     x[0, 3] = out[8]
     out[32:40] = out[3:11]
-    mask = sum(1 << k for k in range(6) if big[k])
-    return (
-        mask,
-        (mask | 256).bit_length() and ((mask | 256) & -(mask | 256)).bit_length() - 1,
-        size[3],
-    )
+    own, partner = wide[index[:8]], wide[index[8:16]]
+    added = np.stack([own[:, 0] - partner[:, 7], own[:, 1], own[:, 6], partner[:, 2]], axis=1)
+    np.add.at(x, index[:8] + 1, added)
+    places[3:11] = [41, 43, 46, 40, 40, 40, 40, 47]
+    return sum(1 << k for k in range(6) if big[k]), size[3]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -82,10 +87,11 @@ def test_operations_match_numpy(dtype):
         wide = generator.normal(size=(20, 8)).astype(dtype)
         out = np.zeros(40, dtype)
         out[0], out[1] = 1.0, 0.25
-        results.append((function(x, index, acc, wide, out), x, acc, out))
+        places = np.zeros(12, np.int32)
+        results.append((function(x, index, acc, wide, out, places), x, acc, out, places))
     (scalars, *arrays), (expected, *references) = results
-    assert scalars[:2] == expected[:2]
-    assert scalars[2] == pytest.approx(expected[2], rel=1e-6)
+    assert scalars[0] == expected[0]
+    assert scalars[1] == pytest.approx(expected[1], rel=1e-6)
     for got, want in zip(arrays, references, strict=True):
         np.testing.assert_allclose(got, want, rtol=20 * np.finfo(dtype).eps, atol=1e-6)
 
