@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import berm
+from berm.solvers import contact_list, p2, walls
 from tests.same_bits import assert_goes_on, assert_same_on_threads
 
 
@@ -75,6 +76,15 @@ def test_restart_continues_bit_for_bit(name, tmp_path):
     head = advance(whole, 14)
     assert_goes_on(whole, busy_world(make()), lambda world: advance(world, 11, start=14), tmp_path)
     assert len(head) == 14
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_giving_memory_back_changes_no_bit(name, monkeypatch):
+    """Worlds of very many grains let buffers go between the stages of a search."""
+    kept = advance(busy_world(SOLVERS[name]()), 15)
+    for module in (contact_list, p2, walls):
+        monkeypatch.setattr(module, "LARGE", 1)
+    assert advance(busy_world(SOLVERS[name]()), 15) == kept
 
 
 def test_seed_changes_the_pour():
