@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from berm.core.errors import InputError, SimulationError
 from berm.core.report import StepReport
-from berm.kernels import vts_krylov
+from berm.kernels import vts_krylov, vts_motion
 from berm.kernels import vts_law as at
 from berm.kernels.grain_fields import pair_fields, wall_fields
 from berm.kernels.jit import use_threads_for
@@ -140,8 +140,7 @@ class VTS:
             fresh = self.contacts.search(world.grains, h)
             report.rebuilt += fresh
         x, v, material = self._particles(world)
-        pull = (v[:, 3:] > 0) * (h * np.asarray(world.gravity))
-        v[:, :3] += pull.astype(v.dtype)  # (21)
+        vts_motion.fall(v, *(v.dtype.type(h * g) for g in world.gravity))
         self.bodies.predict(world.gravity, h)
         with clock.stage("walls"):
             self.contacts.find_walls(world, h, gone, fresh)
@@ -159,7 +158,7 @@ class VTS:
                     break
             v[:] = free  # again, with what cloth would have passed through
             self.bodies.rewind()
-        x[:, :3] += v[:, :3] * v.dtype.type(h)  # (7)
+        vts_motion.move(x, v, v.dtype.type(h))
         self.bodies.move(h)
         with clock.stage("forces"):
             self._give_back(world, x, v, h)
@@ -286,10 +285,11 @@ class VTS:
 
     def _fill_report(self, world: WorldView, report: StepReport, h: float) -> None:
         grains, stats = world.grains, self.contacts.stats
-        speed2 = (grains.velocity.astype(np.float64) ** 2).sum(axis=1)
-        bad = np.flatnonzero(~np.isfinite(speed2))
-        if bad.size:
-            row = int(bad[0])
+        found = np.zeros((-(-grains.n // vts_motion.CHUNK), vts_motion.SURVEY))
+        vts_motion.survey(grains.v, grains.n, found)
+        bad = found[:, vts_motion.BAD]
+        if bad.max(initial=-1) >= 0:
+            row = int(bad[bad >= 0][0])
             raise SimulationError(
                 f"step {world.step_count + 1}: grain {int(grains.tag[row])} became non-finite "
                 f"(position {grains.x[row, :3].tolist()}, velocity {grains.v[row, :3].tolist()})"
@@ -299,8 +299,9 @@ class VTS:
         report.overlap_mean = float(stats[:, 0].sum()) / max(report.contacts, 1)
         report.overlap_max = float(stats[:, 1].max(initial=0.0))
         energy, fastest2 = self.cloth.motion()
-        report.kinetic_energy = 0.5 * float((grains.mass * speed2).sum()) + energy
-        report.residual = h * float(np.sqrt(max(speed2.max(initial=0.0), fastest2)))
+        report.kinetic_energy = float(found[:, vts_motion.ENERGY].sum()) + energy
+        fastest2 = max(found[:, vts_motion.FASTEST2].max(initial=0.0), fastest2)
+        report.residual = h * float(np.sqrt(fastest2))
 
     def grain_fields(self, world: WorldView) -> dict[str, Array]:
         """Largest overlap (m) and sum of normal contact forces (N) of each grain."""
