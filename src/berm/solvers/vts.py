@@ -260,8 +260,7 @@ class VTS:
 
     def _warm_start(self, v: Array) -> None:
         if self._warm() > 0.0:
-            self.rows.find_neighbours()
-            self.rows.push(v, self.rows.imp)
+            self.rows.start_from(v)
 
     def _note(self) -> None:
         assert self.used is not None
@@ -274,6 +273,7 @@ class VTS:
         if not rows.contacts:
             return
         rows.find_neighbours()
+        rows.count_all()
         rows.set_alpha(v, 0.5, 1.0)
         vts_krylov.post(
             *rows.chunks, rows.ends, rows.quad, rows.coef, rows.qbase, rows.row, rows.imp, v,
