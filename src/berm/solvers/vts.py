@@ -37,12 +37,14 @@ class VTS:
     among contacts), "ij" (improved Jacobi (38)), "mr" (minimum residual (30)), "cr" (conjugate
     residuals (33)). iterations, substeps: passes a substep, substeps a step.
     gamma: part of a penetration that one substep takes away, (9).
-    omega: relaxation, (26), (29), (32); None: 1.5 for gs, 0.5 for the Jacobi kinds. safe: Jacobi
-    kinds never step further than safe / sum(n_b w_b), see `kernels.vts_jacobi`; 0: as printed.
+    omega: relaxation, (26), (29), (32); None: 1.5 for gs, 1 for ij where steps are safe, else 0.5.
+    safe: Jacobi kinds never step further than safe / sum(n_b w_b), see `kernels.vts_jacobi`; 0: as
+    printed.
     a, b: growth of beta, (36). exact: alpha of mr and cr by their formulas instead of alpha_0.
     friction: "cone" (12), "box" (15), "relaxed" (39), "post" (after the solver, Sec. 5), "none".
     restitution: for all contacts; None: that of the materials.
-    warm: part of the last impulses that a substep starts from; None: 1 for gs, else 0.9.
+    warm: part of the last impulses that a substep starts from; None: 1 for gs, 0.8 for ij, else
+    0.9.
     record: keep the residual of every iteration of a step in `history`.
     skin: margin of the list of pairs; tolerance: gap up to which a contact takes part, both in
     radii. sleep: only 0; scenes hand it to every solver.
@@ -252,10 +254,13 @@ class VTS:
         return 0
 
     def _warm(self) -> float:
-        default = 1.0 if self.iteration == "gs" else 0.9
+        # more of them, with as few iterations as 15, and beds of improved Jacobi swing for long
+        default = {"gs": 1.0, "ij": 0.8}.get(self.iteration, 0.9)
         return default if self.warm is None else self.warm
 
     def _omega(self) -> float | None:
+        if self.omega is None and self.iteration == "ij" and self.safe > 0.0:
+            return 1.0  # as far as `safe` allows: half of it carries beds too slowly
         return 1.5 if self.omega is None and self.iteration == "gs" else self.omega
 
     def _warm_start(self, v: Array) -> None:
