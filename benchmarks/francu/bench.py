@@ -89,7 +89,7 @@ def against_twin(grains: int, rounds: int) -> dict[str, float]:
         v1[:], v2[:] = v0, v0
 
     def gs() -> None:
-        r.find_seats(apart=True)
+        r.find_seats(apart=True, memory=False)
         vts_sweep.sweep(0, ITERATIONS, 0, *r.order, *r.shape, r.row, ours, change, r.block, r.extra,
                         v1, par, 2)  # fmt: skip
 
@@ -98,7 +98,7 @@ def against_twin(grains: int, rounds: int) -> dict[str, float]:
                           *pointers(*blocks, r.ends, r.row, theirs, v2))  # fmt: skip
 
     def ij() -> None:
-        r.find_seats(apart=False)
+        r.find_seats(apart=False, memory=True)
         vts_jacobi.iterate(0, ITERATIONS, ITERATIONS, 0, 1.0, 0.6, *r.order, *r.shape, r.row, ours,
                            change, r.block, r.extra, v1, r.old, par, 2)  # fmt: skip
 

@@ -15,7 +15,7 @@ def seated(kind: int, ends: np.ndarray, n: int, apart: bool) -> Rows:
     rows.reserve(len(ends), 0)
     rows.ends[: len(ends)] = ends
     rows.arrange([Unit([(kind, 0, len(ends))], 0, n)], n)
-    rows.find_seats(apart)
+    rows.find_seats(apart, memory=not apart)
     return rows
 
 

@@ -1,11 +1,11 @@
 """Constraints of one or two particles, LANES at a time: plain loops that become vector code.
 
 A block b holds number k of its constraint m in b[k * LANES + m]: what pairs of VTS need in every
-iteration, 12 numbers, for that is what large beds wait for; `extra` holds the rest of the row of
-`vts_law`, `who` their first and then their second particles. Rows are packed into blocks once a
-solve, each into its seat (`vts_groups`). A hand s holds what is under way: relative velocities,
-inverse masses, and then what changes. Links accumulate no impulse: nothing bounds it, so nothing
-asks for it.
+iteration, 9 numbers or with memory 12, for that is what large beds wait for; `extra` holds the rest
+of the row of `vts_law`, `who` their first and then their second particles. Rows are packed into
+blocks once a solve, each into its seat (`vts_groups`). A hand s holds what is under way: relative
+velocities, inverse masses, and then what changes. Links accumulate no impulse: nothing bounds it,
+so nothing asks for it.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ from berm.kernels.vts_law import CONE, LINEAR, LINK, MODE, MOVING, NONE, WALL, a
 LANES = 16
 # numbers of a block: n, C or delta, alpha, friction, then impulse and last change; and of its extra
 BIAS, ALPHA, MU, IMPULSE, CHANGE = 3 * LANES, 4 * LANES, 5 * LANES, 6 * LANES, 9 * LANES
-NUMBERS = 12 * LANES
+NUMBERS = 12 * LANES  # the last changes may be left out: large beds wait for memory
 BODY, SIZE, BOUNCE, SHARE = 0, 3 * LANES, 4 * LANES, 5 * LANES
 EXTRA = 6 * LANES
 SPEED, NEW, FIRST_W, SECOND_W = 0, 3 * LANES, 6 * LANES, 7 * LANES
 HAND = 8 * LANES
+FORGET, START, GO_ON = range(3)  # last changes: none are kept, none are there yet, some are
 
 
 @inline
 def _clear(g, m, block, extra):
     """A seat that does nothing."""
-    for k in range(NUMBERS // LANES):
-        block[g, k * LANES + m] = 0.0
-    for k in range(EXTRA // LANES):
-        extra[g, k * LANES + m] = 0.0
+    for k in range(m, block.shape[1], LANES):
+        block[g, k] = 0.0
+    for k in range(m, EXTRA, LANES):
+        extra[g, k] = 0.0
 
 
 @inner
@@ -38,7 +39,7 @@ def pack(kind, linear, first, last, place, groups, memory, seat, filled, ends, r
          who, block, extra):  # fmt: skip
     """Write constraints `first` to `last` into blocks from `place` on; empty seats do nothing.
 
-    linear: only what (28) needs; memory: last changes, too.
+    linear: only what (28) needs; memory: FORGET, START or GO_ON with last changes.
     """
     for k in range(groups):
         g = place + k
@@ -54,9 +55,9 @@ def pack(kind, linear, first, last, place, groups, memory, seat, filled, ends, r
         for e in range(3):
             b[e * LANES + m] = row[c, e]
             b[IMPULSE + e * LANES + m] = imp[c, e]
-        if memory:
+        if memory != FORGET:
             for e in range(3):
-                b[CHANGE + e * LANES + m] = change[c, e]
+                b[CHANGE + e * LANES + m] = change[c, e] if memory == GO_ON else 0.0
         b[BIAS + m], b[ALPHA + m], b[MU + m] = row[c, 3], row[c, 5], row[c, 6]
         if kind == WALL:
             for e in range(3):

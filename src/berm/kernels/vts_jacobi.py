@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from berm.kernels.jit import inline, inner, jit, pjit, prange
-from berm.kernels.vts_blocks import HAND, pack, respond, unpack
+from berm.kernels.vts_blocks import GO_ON, HAND, START, pack, respond, unpack
 from berm.kernels.vts_law import (
     BETA,
     FACE,
@@ -220,9 +220,10 @@ def iterate(
     friction,
 ):  # fmt: skip
     """Iterations `begin` to `end` of `most`; beta = min(a (l / most)^b, 1) (36), a = 0: plain."""
+    memory = START if begin == 0 else GO_ON
     for k in prange(kind.shape[0]):
         if kind[k] < FACE:
-            pack(kind[k], par[MODE] == LINEAR, first[k], last[k], place[k], groups[k], True, seat,
+            pack(kind[k], par[MODE] == LINEAR, first[k], last[k], place[k], groups[k], memory, seat,
                  filled, ends, row, imp, change, who, block, extra)  # fmt: skip
     for it in range(begin, end):
         par[BETA] = min(a * (it / most) ** b, 1.0) if a > 0.0 else 0.0

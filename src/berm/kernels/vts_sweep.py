@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from berm.kernels.jit import inline, inner, pjit, prange
-from berm.kernels.vts_blocks import HAND, pack, respond, unpack
+from berm.kernels.vts_blocks import FORGET, HAND, pack, respond, unpack
 from berm.kernels.vts_law import (
     BETA,
     FACE,
@@ -119,7 +119,7 @@ def sweep(
     par[BETA] = 0.0
     for k in prange(kind.shape[0]):
         if kind[k] < FACE:
-            pack(kind[k], par[MODE] == LINEAR, first[k], last[k], place[k], groups[k], False, seat,
+            pack(kind[k], par[MODE] == LINEAR, first[k], last[k], place[k], groups[k], FORGET, seat,
                  filled, ends, row, imp, change, who, block, extra)  # fmt: skip
     for it in range(begin, end):
         if par[MODE] == FIXED and it >= delay:

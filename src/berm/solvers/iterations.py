@@ -41,15 +41,12 @@ class Iteration:
 
     omega = 1.0
     neighbours = False  # needs the constraints of each particle
-    memory = True  # needs what the last iteration did
     safe = 0.0  # largest `safe` that is stable: 2 (1 + beta); 0: needs none
 
     def __init__(self, rows: Rows, v: Array, par: Array, friction: int, tuning: Tuning) -> None:
         self.rows, self.v, self.par, self.friction, self.tuning = rows, v, par, friction, tuning
         if self.neighbours:
             rows.find_neighbours()
-        if self.memory:
-            rows.clear_change()
         if min(tuning.safe, self.safe) > 0.0:
             rows.count_all()
         self.set_alpha()
@@ -80,11 +77,9 @@ class Iteration:
 class GaussSeidel(Iteration):
     """Projected Gauss-Seidel (29); omega above 1: successive over-relaxation."""
 
-    memory = False
-
     def __init__(self, rows: Rows, v: Array, par: Array, friction: int, tuning: Tuning) -> None:
         super().__init__(rows, v, par, friction, tuning)
-        rows.find_seats(apart=True)
+        rows.find_seats(apart=True, memory=False)
 
     def run(self, begin: int, end: int) -> None:
         """Sweep unit after unit, colours side by side."""
@@ -105,7 +100,8 @@ class Jacobi(Iteration):
 
     def __init__(self, rows: Rows, v: Array, par: Array, friction: int, tuning: Tuning) -> None:
         super().__init__(rows, v, par, friction, tuning)
-        rows.find_seats(apart=False)
+        rows.clear_change_of_four()
+        rows.find_seats(apart=False, memory=True)
 
     def run(self, begin: int, end: int) -> None:
         """Answer all constraints from the velocities that each iteration begins with."""
@@ -150,6 +146,7 @@ class _Descent(Iteration):
 
     def __init__(self, rows: Rows, v: Array, par: Array, friction: int, tuning: Tuning) -> None:
         super().__init__(rows, v, par, friction, tuning)
+        rows.clear_change()
         self.res, self.way, self.image, self.old = (np.zeros_like(rows.imp) for _ in range(4))
         self.y = np.zeros_like(v)
         self.y[:, 3] = v[:, 3]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from berm.kernels import vts_blocks, vts_groups, vts_jacobi, vts_start
-from berm.kernels.vts_law import FORM, LINK, ROW
+from berm.kernels.vts_law import FACE, FORM, LINK, ROW
 from berm.solvers.contact_list import colour_slabs
 
 Array = npt.NDArray[Any]
@@ -40,7 +40,7 @@ class Rows:
     def __init__(self, dtype: npt.DTypeLike) -> None:
         self.dtype = np.dtype(dtype)
         self.n = 0
-        self._make_blocks(0)
+        self._make_blocks(0, vts_blocks.NUMBERS)
         self.free: Array = np.zeros(0, np.int32)
         self.old: Array = np.zeros((0, 4), self.dtype)
         self.reach: Array = np.full((1, 2), -1, np.int64)
@@ -84,14 +84,17 @@ class Rows:
         self.item: Array = np.zeros(0, np.int64)
         self.degree: Array = np.zeros(0, np.int32)
 
-    def _make_blocks(self, count: int) -> None:
+    def _make_blocks(self, count: int, width: int) -> None:
         """Make room for blocks."""
-        self.block: Array = _by_lines(count, vts_blocks.NUMBERS, self.dtype)
+        self.block: Array = _by_lines(count, width, self.dtype)
         self.extra: Array = _by_lines(count, vts_blocks.EXTRA, self.dtype)
         self.who: Array = _by_lines(count, 2 * vts_blocks.LANES, np.dtype(np.int32)).reshape(-1)
 
-    def find_seats(self, apart: bool) -> None:
-        """Seat constraints in blocks; apart: those of a block share no particle."""
+    def find_seats(self, apart: bool, memory: bool) -> None:
+        """Seat constraints in blocks; apart: those of a block share no particle.
+
+        memory: blocks have room for the last changes.
+        """
         base = np.concatenate([[0], np.cumsum(self.reach[:, 1] - self.reach[:, 0])])
         if apart and len(self.free) < base[-1]:
             self.free = np.zeros(int(1.2 * base[-1]), np.int32)
@@ -101,8 +104,9 @@ class Rows:
         )  # fmt: skip
         ends = np.cumsum(self.groups)
         self.place = ends - self.groups
-        if len(ends) and len(self.block) < ends[-1]:
-            self._make_blocks(int(1.2 * ends[-1]))
+        width = vts_blocks.NUMBERS if memory else vts_blocks.CHANGE
+        if len(ends) and (len(self.block) < ends[-1] or self.block.shape[1] != width):
+            self._make_blocks(int(1.2 * ends[-1]), width)
 
     @property
     def chunks(self) -> tuple[Array, Array, Array]:
@@ -170,6 +174,10 @@ class Rows:
     def clear_change(self) -> None:
         """Forget what the last iteration did."""
         self.change[:] = 0
+
+    def clear_change_of_four(self) -> None:
+        """Forget it of constraints of four particles: the others start anew with their blocks."""
+        self.change[self.qbase : self.last[self.kind >= FACE].max(initial=self.qbase)] = 0
 
     def push(self, v: Array, given: Array) -> None:
         """Add W J^T of impulses to velocities, (27)."""
