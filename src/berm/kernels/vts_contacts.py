@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from berm.kernels.jit import inline, inner, pjit, prange
+from berm.kernels.vec8 import bits, count_zeros, gather4, load, select, splat, store, vmin, vsqrt
 
 # numbers of `law` for the whole step
 DT, GAMMA, TOLERANCE, SLIP, BOUNCE_FROM, WARM, BENT = range(7)
@@ -33,84 +32,97 @@ def _bias(gap, speed, e, law):
     return delta, bounce
 
 
+@inline
+def _look(i, xi, vi, j, x, v, law, hand):
+    """Eight pairs on their straight way: what rows need of them in `hand`, and who stays apart."""
+    xj, vj = gather4(x, j), gather4(v, j)
+    none = law[DT] - law[DT]
+    zero, one, h = splat(none), splat(none + np.float32(1.0)), splat(law[DT])
+    size = xi[3] + xj[3]
+    dx, dy, dz = xi[0] - xj[0], xi[1] - xj[1], xi[2] - xj[2]
+    ux, uy, uz = vi[0] - vj[0], vi[1] - vj[1], vi[2] - vj[2]
+    far2 = dx * dx + dy * dy + dz * dz
+    along = h * (dx * ux + dy * uy + dz * uz)
+    speed2 = ux * ux + uy * uy + uz * uz
+    way2 = h * h * speed2
+    t = select(along < zero, vmin((zero - along) / way2, one), zero)
+    near2 = far2 + t * (along + along + t * way2)
+    limit = size * splat(law[TOLERANCE])
+    apart = (near2 > limit * limit) | (i == j)
+    far = vsqrt(far2)
+    far_enough = far2 > splat(none + np.float32(FAR))
+    dx = select(far_enough, dx / far, zero)
+    dy = select(far_enough, dy / far, zero)
+    dz = select(far_enough, dz / far, one)  # coincident centres: part them upwards
+    speed = dx * ux + dy * uy + dz * uz
+    store(hand, 0, dx)
+    store(hand, 8, dy)
+    store(hand, 16, dz)
+    store(hand, 24, far - size)
+    store(hand, 32, size)
+    store(hand, 40, speed)
+    store(hand, 48, speed2 - speed * speed)
+    return apart
+
+
 @inner
 def _pairs_slab(
-    s, slab, part, lanes, ptr, nbr, kept, x, v, mat, nmat, mu_s, mu_k, rest, law, ends, slot_of,
-    row, imp, stats,
+    s, part, lanes, ptr, nbr, kept, x, v, mat, nmat, mu_s, mu_k, rest, law, ends, slot_of, row, imp,
+    stats,
 ):  # fmt: skip
     """Fill the constraints of a slab from its first place on; return the place after the last."""
     c = 8 * ptr[part[s]]
-    h = law[DT]
+    hand = np.zeros(7 * 8, x.dtype)
+    zero = splat(law[DT] - law[DT])
+    slips2 = law[SLIP] * law[SLIP]
+    total, most, count = 0.0, 0.0, 0
     for q in range(part[s], part[s + 1]):
+        i = load(lanes, 8 * q)
+        xi, vi = gather4(x, i), gather4(v, i)
         for slot in range(ptr[q], ptr[q + 1]):
-            for m in range(8):
-                i = lanes[8 * q + m]
-                j = nbr[8 * slot + m]
-                if i == j:
-                    continue
-                size = x[i, 3] + x[j, 3]
-                dx, dy, dz = x[i, 0] - x[j, 0], x[i, 1] - x[j, 1], x[i, 2] - x[j, 2]
-                ux, uy, uz = v[i, 0] - v[j, 0], v[i, 1] - v[j, 1], v[i, 2] - v[j, 2]
-                far2 = dx * dx + dy * dy + dz * dz
-                along = h * (dx * ux + dy * uy + dz * uz)
-                way2 = h * h * (ux * ux + uy * uy + uz * uz)
-                t = far2 - far2
-                if along < 0.0:
-                    t = min(-along / way2, t + np.float32(1.0))
-                near2 = far2 + t * (along + along + t * way2)
-                limit = size * law[TOLERANCE]
-                at = 24 * slot + m
-                if near2 > limit * limit:
-                    kept[at] = 0.0
-                    kept[at + 8] = 0.0
-                    kept[at + 16] = 0.0
-                    continue
-                far = math.sqrt(far2)
-                if far2 > np.float32(FAR):
-                    dx /= far
-                    dy /= far
-                    dz /= far
-                else:  # coincident centres: part them upwards
-                    dx = far2 - far2
-                    dy = dx
-                    dz = dx + np.float32(1.0)
-                gap = far - size
-                speed = dx * ux + dy * uy + dz * uz
-                pair = mat[i] * nmat + mat[j]
-                row[c, 0], row[c, 1], row[c, 2] = dx, dy, dz
+            j = load(nbr, 8 * slot)
+            apart = _look(i, xi, vi, j, x, v, law, hand)
+            for e in range(24 * slot, 24 * slot + 24, 8):
+                store(kept, e, select(apart, zero, load(kept, e)))
+            left = 255 - bits(apart)
+            while left:
+                m = count_zeros(left)
+                left &= left - 1
+                a, b = lanes[8 * q + m], nbr[8 * slot + m]
+                gap, speed = hand[24 + m], hand[40 + m]
+                pair = mat[a] * nmat + mat[b]
+                row[c, 0], row[c, 1], row[c, 2] = hand[m], hand[8 + m], hand[16 + m]
                 row[c, 3], row[c, 7] = _bias(gap, speed, rest[pair], law)
-                row[c, 4] = size
-                slip2 = ux * ux + uy * uy + uz * uz - speed * speed
-                row[c, 6] = mu_k[pair] if slip2 > law[SLIP] * law[SLIP] else mu_s[pair]
-                row[c, 8], row[c, 9], row[c, 10] = gap - gap, gap - gap, gap - gap
-                row[c, 11] = gap - gap + np.float32(1.0)
-                ends[c, 0] = i
-                ends[c, 1] = j
-                slot_of[c] = at
+                row[c, 4] = hand[32 + m]
+                row[c, 6] = mu_k[pair] if hand[48 + m] > slips2 else mu_s[pair]
+                ends[c, 0] = a
+                ends[c, 1] = b
+                slot_of[c] = 24 * slot + m
                 for e in range(3):
-                    imp[c, e] = law[WARM] * kept[at + 8 * e]
+                    imp[c, e] = law[WARM] * kept[24 * slot + m + 8 * e]
                 if gap < 0.0:
-                    stats[s, 0] -= gap
-                    stats[s, 1] = max(stats[s, 1], -gap)
-                    stats[s, 2] += 1.0
+                    total -= gap
+                    most = max(most, -gap)
+                    count += 1
                 c += 1
+    stats[s, 0], stats[s, 1], stats[s, 2] = total, most, count
     return c
 
 
 @pjit
 def pairs(
-    slab, part, lanes, ptr, nbr, kept, x, v, mat, nmat, mu_s, mu_k, rest, law, ends, slot_of, row,
-    imp, last, stats,
+    part, lanes, ptr, nbr, kept, x, v, mat, nmat, mu_s, mu_k, rest, law, ends, slot_of, row, imp,
+    last, stats,
 ):  # fmt: skip
     """Constraints of all pairs that touch or may touch within the step, by slab.
 
     Slab s fills places from 8 ptr[part[s]] to last[s]; kept: impulses of the list, N s.
     """
-    for number in prange(slab.shape[0] - 1):
+    for number in prange(part.shape[0] - 1):
         s = np.int64(number)  # one type, one compile
         last[s] = _pairs_slab(
-            s, slab, part, lanes, ptr, nbr, kept, x, v, mat, nmat, mu_s, mu_k, rest, law, ends,
-            slot_of, row, imp, stats,
+            s, part, lanes, ptr, nbr, kept, x, v, mat, nmat, mu_s, mu_k, rest, law, ends, slot_of,
+            row, imp, stats,
         )  # fmt: skip
 
 

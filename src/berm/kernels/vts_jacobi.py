@@ -13,12 +13,13 @@ from __future__ import annotations
 import numpy as np
 
 from berm.kernels.jit import inline, inner, jit, pjit, prange
-from berm.kernels.vts_blocks import HAND, pack, respond, unpack
+from berm.kernels.vts_blocks import GO_ON, HAND, START, pack, respond, unpack
 from berm.kernels.vts_law import (
     BETA,
     FACE,
     FIXED,
     FORM,
+    LINEAR,
     LINK,
     MODE,
     MOVING,
@@ -71,37 +72,47 @@ def adjacency(kind, first, last, ends, quad, qbase, n, start, item):
     start[0] = 0
 
 
-@jit
-def set_alpha(kind, first, last, ends, quad, coef, grad, qbase, v, start, omega, safe, row):
+@inner
+def _set_alpha(
+    b, kind, first, last, ends, quad, coef, grad, qbase, v, degree, omega, safe, row
+):  # fmt: skip
+    for c in range(first[b], last[b]):
+        d = 0.0
+        split = 0.0
+        for m in range(1 if kind[b] == WALL else 2 if kind[b] < FACE else 4):
+            p = ends[c, m] if kind[b] < FACE else quad[c - qbase, m]
+            if p < 0:
+                continue
+            size = 1.0
+            if kind[b] == FACE:
+                size = coef[c - qbase, m] ** 2
+            elif kind[b] == FORM:
+                size = 0.0
+                for e in range(3):
+                    size += grad[c - qbase, m, e] ** 2
+            d += size * v[p, 3]
+            if safe > 0.0:
+                split += degree[p] * size * v[p, 3]
+        alpha = omega / d if d > 0.0 else 0.0
+        if safe > 0.0 and split > 0.0:
+            alpha = min(alpha, safe / split)
+        row[c, 5] = alpha
+
+
+@pjit
+def set_alpha(kind, first, last, ends, quad, coef, grad, qbase, v, degree, omega, safe, row):
     """Steps alpha_i = omega / d_i (32), no larger than safe / sum n_b w_b J_b^2 where safe > 0.
 
-    With n_b constraints at body b that sum bounds A from above: A <= diag(sum n_b w_b J_b^2), so
-    Jacobi with safe < 2 never grows. It is what each constraint sees of masses split evenly among
-    the constraints of a body; with omega infinite it is the printed division by n_b, but equal
-    and opposite for the two bodies.
+    With n_b constraints at body b, its `degree`, that sum bounds A from above:
+    A <= diag(sum n_b w_b J_b^2), so Jacobi with safe < 2 never grows. It is what each constraint
+    sees of masses split evenly among the constraints of a body; with omega infinite it is the
+    printed division by n_b, but equal and opposite for the two bodies.
     """
-    for b in range(kind.shape[0]):
-        for c in range(first[b], last[b]):
-            d = 0.0
-            split = 0.0
-            for m in range(1 if kind[b] == WALL else 2 if kind[b] < FACE else 4):
-                p = ends[c, m] if kind[b] < FACE else quad[c - qbase, m]
-                if p < 0:
-                    continue
-                size = 1.0
-                if kind[b] == FACE:
-                    size = coef[c - qbase, m] ** 2
-                elif kind[b] == FORM:
-                    size = 0.0
-                    for e in range(3):
-                        size += grad[c - qbase, m, e] ** 2
-                d += size * v[p, 3]
-                if safe > 0.0:
-                    split += (start[p + 1] - start[p]) * size * v[p, 3]
-            alpha = omega / d if d > 0.0 else 0.0
-            if safe > 0.0 and split > 0.0:
-                alpha = min(alpha, safe / split)
-            row[c, 5] = alpha
+    for b in prange(kind.shape[0]):
+        _set_alpha(
+            np.int64(b), kind, first, last, ends, quad, coef, grad, qbase, v, degree, omega, safe,
+            row,
+        )  # fmt: skip
 
 
 @inline
@@ -135,23 +146,17 @@ def _form(c, k, quad, grad, row, imp, change, old, v, par):
 
 
 @inner
-def _respond_unit(u, unit, kind, first, last, place, ends, quad, coef, grad, qbase, row, imp,
-                  change, block, old, v, par, friction):  # fmt: skip
+def _respond_unit(u, unit, kind, first, last, place, groups, who, quad, coef, grad, qbase, row, imp,
+                  change, block, extra, old, v, par, friction):  # fmt: skip
     """New impulses of a unit from velocities `old`, added to v."""
     law, hand = loaded(par), np.zeros(HAND, v.dtype)
     for b in range(unit[u], unit[u + 1]):
         if kind[b] == PAIR:
-            respond(
-                PAIR, True, first[b], last[b], place[b], ends, block, hand, old, v, law, friction
-            )
+            respond(PAIR, True, place[b], groups[b], who, block, extra, hand, old, v, law, friction)
         elif kind[b] == WALL:
-            respond(
-                WALL, True, first[b], last[b], place[b], ends, block, hand, old, v, law, friction
-            )
+            respond(WALL, True, place[b], groups[b], who, block, extra, hand, old, v, law, friction)
         elif kind[b] == LINK:
-            respond(
-                LINK, True, first[b], last[b], place[b], ends, block, hand, old, v, law, friction
-            )
+            respond(LINK, True, place[b], groups[b], who, block, extra, hand, old, v, law, friction)
         elif kind[b] == FACE:
             for c in range(first[b], last[b]):
                 _face(c, c - qbase, quad, coef, row, imp, change, old, v, law, friction)
@@ -210,13 +215,16 @@ def _copy(s, v, old):
 
 @pjit
 def iterate(
-    begin, end, most, delay, a, b, unit, colour, turn, kind, first, last, place, ends, quad, coef,
-    grad, qbase, row, imp, change, block, v, old, par, friction,
+    begin, end, most, delay, a, b, unit, colour, turn, kind, first, last, place, groups, seat,
+    filled, who, ends, quad, coef, grad, qbase, row, imp, change, block, extra, v, old, par,
+    friction,
 ):  # fmt: skip
     """Iterations `begin` to `end` of `most`; beta = min(a (l / most)^b, 1) (36), a = 0: plain."""
+    memory = START if begin == 0 else GO_ON
     for k in prange(kind.shape[0]):
         if kind[k] < FACE:
-            pack(first[k], last[k], place[k], row, imp, change, block)
+            pack(kind[k], par[MODE] == LINEAR, first[k], last[k], place[k], groups[k], memory, seat,
+                 filled, ends, row, imp, change, who, block, extra)  # fmt: skip
     for it in range(begin, end):
         par[BETA] = min(a * (it / most) ** b, 1.0) if a > 0.0 else 0.0
         if par[MODE] == FIXED and it >= delay:
@@ -226,9 +234,9 @@ def iterate(
         for k in range(colour.shape[0] - 1):
             for m in prange(colour[k], colour[k + 1]):
                 _respond_unit(
-                    turn[m], unit, kind, first, last, place, ends, quad, coef, grad, qbase, row,
-                    imp, change, block, old, v, par, friction,
+                    turn[m], unit, kind, first, last, place, groups, who, quad, coef, grad, qbase,
+                    row, imp, change, block, extra, old, v, par, friction,
                 )  # fmt: skip
     for k in prange(kind.shape[0]):
         if kind[k] < FACE:
-            unpack(first[k], last[k], place[k], block, imp, change)
+            unpack(True, first[k], last[k], place[k], seat, block, imp, change)

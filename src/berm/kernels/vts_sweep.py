@@ -2,8 +2,8 @@
 
 A unit is a run of blocks of constraints; units of one colour share no particle, so they run side by
 side, one colour after the other. The order, and with it every bit, is the same on any number of
-threads. Within a unit each answer moves its particles at once. Links of one block share no particle
-either: `vts_blocks` answers many together.
+threads. Within a unit each answer moves its particles at once. What shares no particle is answered
+together (`vts_blocks`), in groups that keep the order at every particle (`vts_groups`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from berm.kernels.jit import inline, inner, pjit, prange
-from berm.kernels.vts_blocks import HAND, pack, respond
+from berm.kernels.vts_blocks import FORGET, HAND, pack, respond, unpack
 from berm.kernels.vts_law import (
     BETA,
     FACE,
@@ -20,6 +20,7 @@ from berm.kernels.vts_law import (
     INV_H,
     K_C,
     K_V,
+    LINEAR,
     LINK,
     MODE,
     MOVING,
@@ -29,40 +30,6 @@ from berm.kernels.vts_law import (
     loaded,
     numbers,
 )
-
-
-@inline
-def _pairs(first, last, ends, row, imp, v, law, friction):
-    for c in range(np.uint64(first), np.uint64(last)):
-        i, j = np.uint64(ends[c, 0]), np.uint64(ends[c, 1])
-        px, py, pz = imp[c, 0], imp[c, 1], imp[c, 2]
-        none = px - px
-        ax, ay, az, wi = v[i, 0], v[i, 1], v[i, 2], v[i, 3]
-        bx, by, bz, wj = v[j, 0], v[j, 1], v[j, 2], v[j, 3]
-        fx, fy, fz = answer(
-            PAIR, numbers(row, c), ax - bx, ay - by, az - bz, px, py, pz, none, none, none, law,
-            friction,
-        )  # fmt: skip
-        imp[c, 0], imp[c, 1], imp[c, 2] = fx, fy, fz
-        fx, fy, fz = fx - px, fy - py, fz - pz
-        v[i, 0], v[i, 1], v[i, 2] = ax + wi * fx, ay + wi * fy, az + wi * fz
-        v[j, 0], v[j, 1], v[j, 2] = bx - wj * fx, by - wj * fy, bz - wj * fz
-
-
-@inline
-def _walls(first, last, ends, row, imp, v, law, friction):
-    for c in range(np.uint64(first), np.uint64(last)):
-        i = np.uint64(ends[c, 0])
-        px, py, pz = imp[c, 0], imp[c, 1], imp[c, 2]
-        none = px - px
-        r = numbers(row, c)
-        ax, ay, az, wi = v[i, 0], v[i, 1], v[i, 2], v[i, 3]
-        fx, fy, fz = answer(
-            WALL, r, ax - r[8], ay - r[9], az - r[10], px, py, pz, none, none, none, law, friction
-        )
-        imp[c, 0], imp[c, 1], imp[c, 2] = fx, fy, fz
-        fx, fy, fz = fx - px, fy - py, fz - pz
-        v[i, 0], v[i, 1], v[i, 2] = ax + wi * fx, ay + wi * fy, az + wi * fz
 
 
 @inline
@@ -122,18 +89,16 @@ def _form(c, k, quad, grad, row, imp, v, par):
 
 
 @inner
-def _sweep_unit(u, unit, kind, first, last, place, ends, quad, coef, grad, qbase, row, imp, block,
-                v, par, friction):  # fmt: skip
+def _sweep_unit(u, unit, kind, first, last, place, groups, who, ends, quad, coef, grad, qbase, row,
+                imp, block, extra, v, par, friction):  # fmt: skip
     law, hand = loaded(par), np.zeros(HAND, v.dtype)
     for b in range(unit[u], unit[u + 1]):
         if kind[b] == PAIR:
-            _pairs(first[b], last[b], ends, row, imp, v, law, friction)
+            respond(PAIR, False, place[b], groups[b], who, block, extra, hand, v, v, law, friction)
         elif kind[b] == WALL:
-            _walls(first[b], last[b], ends, row, imp, v, law, friction)
+            respond(WALL, False, place[b], groups[b], who, block, extra, hand, v, v, law, friction)
         elif kind[b] == LINK:
-            respond(
-                LINK, False, first[b], last[b], place[b], ends, block, hand, v, v, law, friction
-            )
+            respond(LINK, False, place[b], groups[b], who, block, extra, hand, v, v, law, friction)
         elif kind[b] == FACE:
             for c in range(first[b], last[b]):
                 _face(c, c - qbase, quad, coef, row, imp, v, par, friction)
@@ -144,8 +109,8 @@ def _sweep_unit(u, unit, kind, first, last, place, ends, quad, coef, grad, qbase
 
 @pjit
 def sweep(
-    begin, end, delay, unit, colour, turn, kind, first, last, place, ends, quad, coef, grad, qbase,
-    row, imp, change, block, v, par, friction,
+    begin, end, delay, unit, colour, turn, kind, first, last, place, groups, seat, filled, who,
+    ends, quad, coef, grad, qbase, row, imp, change, block, extra, v, par, friction,
 ):  # fmt: skip
     """Iterations `begin` to `end`; turn[colour[k] : colour[k + 1]] are the units of colour k.
 
@@ -153,14 +118,18 @@ def sweep(
     """
     par[BETA] = 0.0
     for k in prange(kind.shape[0]):
-        if kind[k] == LINK:
-            pack(first[k], last[k], place[k], row, imp, change, block)
+        if kind[k] < FACE:
+            pack(kind[k], par[MODE] == LINEAR, first[k], last[k], place[k], groups[k], FORGET, seat,
+                 filled, ends, row, imp, change, who, block, extra)  # fmt: skip
     for it in range(begin, end):
         if par[MODE] == FIXED and it >= delay:
             par[MODE] = MOVING
         for k in range(colour.shape[0] - 1):
             for m in prange(colour[k], colour[k + 1]):
                 _sweep_unit(
-                    turn[m], unit, kind, first, last, place, ends, quad, coef, grad, qbase, row,
-                    imp, block, v, par, friction,
+                    turn[m], unit, kind, first, last, place, groups, who, ends, quad, coef, grad,
+                    qbase, row, imp, block, extra, v, par, friction,
                 )  # fmt: skip
+    for k in prange(kind.shape[0]):
+        if kind[k] < LINK:
+            unpack(False, first[k], last[k], place[k], seat, block, imp, change)

@@ -40,14 +40,15 @@ class Iteration:
     """Common part: the arrays of one solve. `omega` is the default of the kind."""
 
     omega = 1.0
-    neighbours = True  # needs the constraints of each particle
+    neighbours = False  # needs the constraints of each particle
     safe = 0.0  # largest `safe` that is stable: 2 (1 + beta); 0: needs none
 
     def __init__(self, rows: Rows, v: Array, par: Array, friction: int, tuning: Tuning) -> None:
         self.rows, self.v, self.par, self.friction, self.tuning = rows, v, par, friction, tuning
         if self.neighbours:
             rows.find_neighbours()
-            rows.clear_change()
+        if min(tuning.safe, self.safe) > 0.0:
+            rows.count_all()
         self.set_alpha()
 
     def set_alpha(self) -> None:
@@ -76,14 +77,16 @@ class Iteration:
 class GaussSeidel(Iteration):
     """Projected Gauss-Seidel (29); omega above 1: successive over-relaxation."""
 
-    neighbours = False
+    def __init__(self, rows: Rows, v: Array, par: Array, friction: int, tuning: Tuning) -> None:
+        super().__init__(rows, v, par, friction, tuning)
+        rows.find_seats(apart=True, memory=False)
 
     def run(self, begin: int, end: int) -> None:
         """Sweep unit after unit, colours side by side."""
         r = self.rows
         vts_sweep.sweep(
             begin, end, self.tuning.delay, *r.order, *r.shape, r.row, r.imp, r.change, r.block,
-            self.v, self.par, self.friction,
+            r.extra, self.v, self.par, self.friction,
         )  # fmt: skip
 
 
@@ -95,12 +98,18 @@ class Jacobi(Iteration):
     safe = 1.9
     grow = 0.0  # a of (36); 0: no memory of the last change
 
+    def __init__(self, rows: Rows, v: Array, par: Array, friction: int, tuning: Tuning) -> None:
+        super().__init__(rows, v, par, friction, tuning)
+        rows.clear_change_of_four()
+        rows.find_seats(apart=False, memory=True)
+
     def run(self, begin: int, end: int) -> None:
         """Answer all constraints from the velocities that each iteration begins with."""
         r = self.rows
         vts_jacobi.iterate(
             begin, end, self.tuning.most, self.tuning.delay, self.grow, self.tuning.b, *r.order,
-            *r.shape, r.row, r.imp, r.change, r.block, self.v, r.old, self.par, self.friction,
+            *r.shape, r.row, r.imp, r.change, r.block, r.extra, self.v, r.old, self.par,
+            self.friction,
         )  # fmt: skip
 
 
@@ -133,8 +142,11 @@ class ImprovedJacobi(Jacobi):
 class _Descent(Iteration):
     """What minimum and conjugate residuals share: residuals, products with A, alpha_0."""
 
+    neighbours = True
+
     def __init__(self, rows: Rows, v: Array, par: Array, friction: int, tuning: Tuning) -> None:
         super().__init__(rows, v, par, friction, tuning)
+        rows.clear_change()
         self.res, self.way, self.image, self.old = (np.zeros_like(rows.imp) for _ in range(4))
         self.y = np.zeros_like(v)
         self.y[:, 3] = v[:, 3]

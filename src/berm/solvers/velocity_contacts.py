@@ -116,8 +116,8 @@ class GrainContacts:
         mixed = (pairing.mu_s, pairing.mu_k, pairing.rest, law)
         into = (rows.ends, rows.slot, rows.row, rows.imp)
         vts_contacts.pairs(
-            list_.slab, list_.part, list_.lanes, list_.ptr, list_.nbr, list_.imp, x, v,
-            grains.material, pairing.count, *mixed, *into, self.last, self.stats,
+            list_.part, list_.lanes, list_.ptr, list_.nbr, list_.imp, x, v, grains.material,
+            pairing.count, *mixed, *into, self.last, self.stats,
         )  # fmt: skip
         body_mat = np.array([body.material for body in world.bodies] or [0], np.int32)
         vts_contacts.walls(

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from berm.core.errors import InputError, SimulationError
 from berm.core.report import StepReport
-from berm.kernels import vts_krylov
+from berm.kernels import vts_krylov, vts_motion
 from berm.kernels import vts_law as at
 from berm.kernels.grain_fields import pair_fields, wall_fields
 from berm.kernels.jit import use_threads_for
@@ -37,12 +37,14 @@ class VTS:
     among contacts), "ij" (improved Jacobi (38)), "mr" (minimum residual (30)), "cr" (conjugate
     residuals (33)). iterations, substeps: passes a substep, substeps a step.
     gamma: part of a penetration that one substep takes away, (9).
-    omega: relaxation, (26), (29), (32); None: 1.5 for gs, 0.5 for the Jacobi kinds. safe: Jacobi
-    kinds never step further than safe / sum(n_b w_b), see `kernels.vts_jacobi`; 0: as printed.
+    omega: relaxation, (26), (29), (32); None: 1.5 for gs, 1 for ij where steps are safe, else 0.5.
+    safe: Jacobi kinds never step further than safe / sum(n_b w_b), see `kernels.vts_jacobi`; 0: as
+    printed.
     a, b: growth of beta, (36). exact: alpha of mr and cr by their formulas instead of alpha_0.
     friction: "cone" (12), "box" (15), "relaxed" (39), "post" (after the solver, Sec. 5), "none".
     restitution: for all contacts; None: that of the materials.
-    warm: part of the last impulses that a substep starts from; None: 1 for gs, else 0.9.
+    warm: part of the last impulses that a substep starts from; None: 1 for gs, 0.8 for ij, else
+    0.9.
     record: keep the residual of every iteration of a step in `history`.
     skin: margin of the list of pairs; tolerance: gap up to which a contact takes part, both in
     radii. sleep: only 0; scenes hand it to every solver.
@@ -140,8 +142,7 @@ class VTS:
             fresh = self.contacts.search(world.grains, h)
             report.rebuilt += fresh
         x, v, material = self._particles(world)
-        pull = (v[:, 3:] > 0) * (h * np.asarray(world.gravity))
-        v[:, :3] += pull.astype(v.dtype)  # (21)
+        vts_motion.fall(v, *(v.dtype.type(h * g) for g in world.gravity))
         self.bodies.predict(world.gravity, h)
         with clock.stage("walls"):
             self.contacts.find_walls(world, h, gone, fresh)
@@ -159,7 +160,7 @@ class VTS:
                     break
             v[:] = free  # again, with what cloth would have passed through
             self.bodies.rewind()
-        x[:, :3] += v[:, :3] * v.dtype.type(h)  # (7)
+        vts_motion.move(x, v, v.dtype.type(h))
         self.bodies.move(h)
         with clock.stage("forces"):
             self._give_back(world, x, v, h)
@@ -253,16 +254,18 @@ class VTS:
         return 0
 
     def _warm(self) -> float:
-        default = 1.0 if self.iteration == "gs" else 0.9
+        # more of them, with as few iterations as 15, and beds of improved Jacobi swing for long
+        default = {"gs": 1.0, "ij": 0.8}.get(self.iteration, 0.9)
         return default if self.warm is None else self.warm
 
     def _omega(self) -> float | None:
+        if self.omega is None and self.iteration == "ij" and self.safe > 0.0:
+            return 1.0  # as far as `safe` allows: half of it carries beds too slowly
         return 1.5 if self.omega is None and self.iteration == "gs" else self.omega
 
     def _warm_start(self, v: Array) -> None:
         if self._warm() > 0.0:
-            self.rows.find_neighbours()
-            self.rows.push(v, self.rows.imp)
+            self.rows.start_from(v)
 
     def _note(self) -> None:
         assert self.used is not None
@@ -275,6 +278,7 @@ class VTS:
         if not rows.contacts:
             return
         rows.find_neighbours()
+        rows.count_all()
         rows.set_alpha(v, 0.5, 1.0)
         vts_krylov.post(
             *rows.chunks, rows.ends, rows.quad, rows.coef, rows.qbase, rows.row, rows.imp, v,
@@ -286,10 +290,11 @@ class VTS:
 
     def _fill_report(self, world: WorldView, report: StepReport, h: float) -> None:
         grains, stats = world.grains, self.contacts.stats
-        speed2 = (grains.velocity.astype(np.float64) ** 2).sum(axis=1)
-        bad = np.flatnonzero(~np.isfinite(speed2))
-        if bad.size:
-            row = int(bad[0])
+        found = np.zeros((-(-grains.n // vts_motion.CHUNK), vts_motion.SURVEY))
+        vts_motion.survey(grains.v, grains.n, found)
+        bad = found[:, vts_motion.BAD]
+        if bad.max(initial=-1) >= 0:
+            row = int(bad[bad >= 0][0])
             raise SimulationError(
                 f"step {world.step_count + 1}: grain {int(grains.tag[row])} became non-finite "
                 f"(position {grains.x[row, :3].tolist()}, velocity {grains.v[row, :3].tolist()})"
@@ -299,8 +304,9 @@ class VTS:
         report.overlap_mean = float(stats[:, 0].sum()) / max(report.contacts, 1)
         report.overlap_max = float(stats[:, 1].max(initial=0.0))
         energy, fastest2 = self.cloth.motion()
-        report.kinetic_energy = 0.5 * float((grains.mass * speed2).sum()) + energy
-        report.residual = h * float(np.sqrt(max(speed2.max(initial=0.0), fastest2)))
+        report.kinetic_energy = float(found[:, vts_motion.ENERGY].sum()) + energy
+        fastest2 = max(found[:, vts_motion.FASTEST2].max(initial=0.0), fastest2)
+        report.residual = h * float(np.sqrt(fastest2))
 
     def grain_fields(self, world: WorldView) -> dict[str, Array]:
         """Largest overlap (m) and sum of normal contact forces (N) of each grain."""

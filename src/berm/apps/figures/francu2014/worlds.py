@@ -45,11 +45,15 @@ def stretch(cloth: Cloth) -> float:
     return float(np.abs(cloth.stretch * cloth.rest).sum())
 
 
-def box(solver: VTS, grains: int, mu: float = 0.0, radius: float = 0.02, seed: int = 0) -> World:
-    """Return grains on a loose lattice that fall in a box, 60 Hz."""
+def box(
+    solver: VTS, grains: int, mu: float = 0.0, radius: float = 0.02, seed: int = 0,
+    side: int | None = None,
+) -> World:  # fmt: skip
+    """Return grains on a loose lattice that fall in a box, 60 Hz; side: grains along its edge."""
     world = World(dt=FRAME, solver=solver, seed=seed)
     law = material("gravel", friction=mu, restitution=0.01)
-    side = max(round((grains / 1.2) ** (1 / 3)), 2)
+    if side is None:
+        side = max(round((grains / 1.2) ** (1 / 3)), 2)
     edge = 2.1 * radius * side
     world.add_body(
         Box((edge, edge, 10 * edge), inside=True, open_top=True), name="box",
