@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from berm.core import pages
 from berm.kernels import vts_blocks, vts_groups, vts_jacobi, vts_start
 from berm.kernels.vts_law import FACE, FORM, LINK, ROW
 from berm.solvers.contact_list import colour_slabs
 
 Array = npt.NDArray[Any]
-LINE = 64  # bytes
 CHUNK = 256  # constraints that one turn of a parallel pass answers
 
 
@@ -86,9 +86,9 @@ class Rows:
 
     def _make_blocks(self, count: int, width: int) -> None:
         """Make room for blocks."""
-        self.block: Array = _by_lines(count, width, self.dtype)
-        self.extra: Array = _by_lines(count, vts_blocks.EXTRA, self.dtype)
-        self.who: Array = _by_lines(count, 2 * vts_blocks.LANES, np.dtype(np.int32)).reshape(-1)
+        self.block: Array = pages.zeros((count, width), self.dtype)
+        self.extra: Array = pages.zeros((count, vts_blocks.EXTRA), self.dtype)
+        self.who: Array = pages.zeros(2 * count * vts_blocks.LANES, np.int32)
 
     def find_seats(self, apart: bool, memory: bool) -> None:
         """Seat constraints in blocks; apart: those of a block share no particle.
@@ -198,11 +198,3 @@ class Rows:
     def shape(self) -> tuple[Any, ...]:
         """What says where constraints act: for the kernels."""
         return self.ends, self.quad, self.coef, self.grad, self.qbase
-
-
-def _by_lines(rows: int, width: int, dtype: np.dtype[Any]) -> Array:
-    """Zeros (rows, width) that begin where a line of the caches does: no vector is on two lines."""
-    size = dtype.itemsize
-    room = np.zeros(rows * width + LINE // size, dtype)
-    skip = (-room.ctypes.data // size) % (LINE // size)
-    return room[skip : skip + rows * width].reshape(rows, width)
