@@ -14,6 +14,7 @@ from berm.kernels import jit as _jit
 if _jit.JIT_ON:
     from berm.kernels.vec8_lanes import (
         bits,
+        count_zeros,
         fma,
         iota32,
         lane,
@@ -50,6 +51,7 @@ if _jit.JIT_ON:
 else:
     from berm.kernels.vec8_plain import (  # noqa: F401
         bits,
+        count_zeros,
         fma,
         gather4,
         gather8,

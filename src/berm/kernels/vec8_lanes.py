@@ -248,3 +248,13 @@ def lane(typingctx: Any, vec: Any, k: Any) -> Any:
         return builder.extract_element(args[0], builder.trunc(args[1], I32))
 
     return vec.scalar(vec, types.int64), codegen
+
+
+@intrinsic
+def count_zeros(typingctx: Any, value: Any) -> Any:
+    """Number of trailing zero bits of an int64."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.int64), codegen

@@ -146,3 +146,7 @@ def take(table: Any, index: Any) -> Any:
 
 def lane(vec: Any, k: int) -> Any:
     return vec[k]
+
+
+def count_zeros(value: int) -> int:
+    return (value & -value).bit_length() - 1
