@@ -21,10 +21,10 @@ class Grains:
     row at the last neighbour search (-1: new). Rows move when the solver sorts them; tags do not.
 
     Solvers with rotation call `rotate`, which adds spin: (capacity, 4) angular velocity (rad/s) and
-    inverse moment of inertia, 1/(kg m^2); force: (capacity, 8) force (N) and torque (N m); owner:
-    int32 rigid body that the sphere belongs to (-1: none), by its number in `World.clumps`. The
-    inverse mass v[:, 3] of such a sphere is that of the share of the body that a contact of it
-    sees, and spin[:, 3] that of its equal share, 1/kg.
+    inverse moment of inertia, 1/(kg m^2); force: (capacity, 8) force (N), 0, torque (N m), 0;
+    owner: int32 rigid body that the sphere belongs to (-1: none), by its number in
+    `World.clumps`. The inverse mass v[:, 3] of such a sphere is that of the share of the body that
+    a contact of it sees, and spin[:, 3] that of its equal share, 1/kg.
     """
 
     FIELDS: tuple[str, ...] = ("x", "v", "tag", "material", "warm", "was", "born")
@@ -147,7 +147,7 @@ class Grains:
         """Move rows: new row k is old row order[k]."""
         for name in self.FIELDS:
             array = getattr(self, name)
-            array[: self.n] = array[order]
+            array[: self.n] = array.take(order, axis=0)  # five times as fast as array[order]
 
     def rows_of(self, tags: npt.ArrayLike) -> Array:
         """Return the present rows of the given tags."""
