@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from berm.core.aligned import zeros
+
 PAD = 8  # rows that eight-lane loads may read past the last grain
 
 Array = npt.NDArray[Any]
@@ -34,8 +36,8 @@ class Grains:
         self.n = 0
         self.next_tag = 0
         self.changed = True  # rows were added or removed since the solver last looked
-        self.x: Array = np.zeros((capacity + PAD, 4), self.dtype)
-        self.v: Array = np.zeros((capacity + PAD, 4), self.dtype)
+        self.x: Array = zeros((capacity + PAD, 4), self.dtype)
+        self.v: Array = zeros((capacity + PAD, 4), self.dtype)
         self.tag: Array = np.full(capacity + PAD, -1, np.int64)
         self.material: Array = np.zeros(capacity + PAD, np.int32)
         self.warm: Array = np.zeros((capacity + PAD, 4), self.dtype)
@@ -45,8 +47,8 @@ class Grains:
     def rotate(self) -> None:
         """Give grains a spin, a force and an owner."""
         rows = len(self.tag)
-        self.spin: Array = np.zeros((rows, 4), self.dtype)
-        self.force: Array = np.zeros((rows, 8), self.dtype)
+        self.spin: Array = zeros((rows, 4), self.dtype)
+        self.force: Array = zeros((rows, 8), self.dtype)
         self.owner: Array = np.full(rows, -1, np.int32)
         self.FIELDS = (*Grains.FIELDS, "spin", "force", "owner")
 
@@ -101,7 +103,7 @@ class Grains:
         rows = max(capacity, int(1.5 * self.capacity)) + PAD
         for name in self.FIELDS:
             old = getattr(self, name)
-            new = np.zeros((rows, *old.shape[1:]), old.dtype)
+            new = zeros((rows, *old.shape[1:]), old.dtype)
             new[: self.n] = old[: self.n]
             setattr(self, name, new)
 

@@ -31,6 +31,8 @@ def advance(
     chunks = (first.shape[0] - 1 + CHUNK - 1) // CHUNK
     batches = (chunks + BATCH - 1) // BATCH
     nslab = slab.shape[0] - 1
+    # where all spheres are parts of bodies, none moves alone
+    singles = nslab if rows.shape[0] < slab[nslab] else 0
     while done < steps or due or only_forces:
         if not due and not only_forces:
             kick = h if done > 0 else 0.5 * h  # two half kicks in one but for the first
@@ -39,7 +41,7 @@ def advance(
                     c, h, kick, gx, gy, gz, first, rows, offset, place, pace, attitude, momentum,
                     inertia, body_ref, x, v, spin, f, stale[nslab:],
                 )  # fmt: skip
-            for number in prange(nslab):
+            for number in prange(singles):
                 move_slab(
                     np.int64(number), slab, owner, h, kick, gx, gy, gz, x, v, spin, f, ref, stale
                 )
@@ -70,6 +72,6 @@ def advance(
         done += 1
     for c in prange(chunks):
         kick_chunk(c, 0.5 * h, gx, gy, gz, first, rows, place, pace, attitude, momentum, x, f)
-    for number in prange(nslab):
+    for number in prange(singles):
         kick_slab(np.int64(number), slab, owner, 0.5 * h, gx, gy, gz, x, v, spin, f)
     return done

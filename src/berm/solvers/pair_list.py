@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from berm.core.aligned import zeros
 from berm.core.grains import Grains
 from berm.kernels import pair_list as layout
 from berm.kernels.rooms import note_rooms, widen
@@ -66,7 +67,7 @@ class PairList(ContactList):
         ptr = np.cumsum(ptr)
         pairs = int(ptr[-1])
         mine, nbr = np.empty(pairs, np.int32), np.empty(pairs, np.int32)
-        hist = np.empty((pairs, self.hist.shape[1]))
+        hist = zeros((pairs, self.hist.shape[1]), np.float64)
         self.reach = np.empty((self.slabs, 2), np.int64)
         layout.fill_pairs(
             self.slab, found, count, grains.owner, grains.was, ptr, mine, nbr, hist, self.ptr,
