@@ -104,14 +104,17 @@ def kick_body(b, kick, gx, gy, gz, first, rows, place, pace, turn, momentum, x, 
 
 
 @inline
-def put_axes(m, qw, qx, qy, qz, b):
-    """Write the axes of body m of a block, as they stand in the world."""
-    ax, ay, az = rotate(qw, qx, qy, qz, 1.0, 0.0, 0.0)
-    bx, by, bz = rotate(qw, qx, qy, qz, 0.0, 1.0, 0.0)
-    cx, cy, cz = rotate(qw, qx, qy, qz, 0.0, 0.0, 1.0)
-    b[AXES + m], b[AXES + CHUNK + m], b[AXES + 2 * CHUNK + m] = ax, ay, az
-    b[AXES + 4 * CHUNK + m], b[AXES + 5 * CHUNK + m], b[AXES + 6 * CHUNK + m] = bx, by, bz
-    b[AXES + 8 * CHUNK + m], b[AXES + 9 * CHUNK + m], b[AXES + 10 * CHUNK + m] = cx, cy, cz
+def axes(qw, qx, qy, qz):
+    """The axes of a body in the world, one after the other: half the work of turning three."""
+    ux, uy, uz = 2.0 * qx, 2.0 * qy, 2.0 * qz
+    xx, yy, zz = ux * qx, uy * qy, uz * qz
+    xy, xz, yz = ux * qy, ux * qz, uy * qz
+    wx, wy, wz = ux * qw, uy * qw, uz * qw
+    return (
+        1.0 - (yy + zz), xy + wz, xz - wy,
+        xy - wz, 1.0 - (xx + zz), yz + wx,
+        xz + wy, yz - wx, 1.0 - (xx + yy),
+    )  # fmt: skip
 
 
 @inline
@@ -165,9 +168,14 @@ def _move_block(h, kick, gx, gy, gz, b):
         b[TURN + m], b[TURN + CHUNK + m] = qw, qx
         b[TURN + 2 * CHUNK + m], b[TURN + 3 * CHUNK + m] = qy, qz
         b[MOMENTUM + m], b[MOMENTUM + CHUNK + m], b[MOMENTUM + 2 * CHUNK + m] = lx, ly, lz
-        wx, wy, wz = rotate(qw, qx, qy, qz, lx / ix, ly / iy, lz / iz)
-        b[SPIN + m], b[SPIN + CHUNK + m], b[SPIN + 2 * CHUNK + m] = wx, wy, wz
-        put_axes(m, qw, qx, qy, qz, b)
+        ax, ay, az, bx, by, bz, cx, cy, cz = axes(qw, qx, qy, qz)
+        b[AXES + m], b[AXES + CHUNK + m], b[AXES + 2 * CHUNK + m] = ax, ay, az
+        b[AXES + 4 * CHUNK + m], b[AXES + 5 * CHUNK + m], b[AXES + 6 * CHUNK + m] = bx, by, bz
+        b[AXES + 8 * CHUNK + m], b[AXES + 9 * CHUNK + m], b[AXES + 10 * CHUNK + m] = cx, cy, cz
+        lx, ly, lz = lx / ix, ly / iy, lz / iz
+        b[SPIN + m] = ax * lx + bx * ly + cx * lz
+        b[SPIN + CHUNK + m] = ay * lx + by * ly + cy * lz
+        b[SPIN + 2 * CHUNK + m] = az * lx + bz * ly + cz * lz
         # a sphere has gone |dc| + 2 arm sin(angle / 2) at most
         px, py, pz = px - b[REF + m], py - b[REF + CHUNK + m], pz - b[REF + 2 * CHUNK + m]
         along = (
@@ -267,10 +275,10 @@ def _carry_chunk(c, first, rows, offset, place, pace, turn, momentum, inertia, x
             qw, qx, qy, qz, momentum[k, 0] / inertia[k, 0], momentum[k, 1] / inertia[k, 1],
             momentum[k, 2] / inertia[k, 2],
         )  # fmt: skip
-        for a in range(3):
-            axis = (1.0 if a == 0 else 0.0, 1.0 if a == 1 else 0.0, 1.0 if a == 2 else 0.0)
-            ux, uy, uz = rotate(qw, qx, qy, qz, *axis)
-            set_quad(frame, a, quad_of(ux, uy, uz, 0.0))
+        ax, ay, az, bx, by, bz, cx, cy, cz = axes(qw, qx, qy, qz)
+        set_quad(frame, 0, quad_of(ax, ay, az, 0.0))
+        set_quad(frame, 1, quad_of(bx, by, bz, 0.0))
+        set_quad(frame, 2, quad_of(cx, cy, cz, 0.0))
         set_quad(frame, 3, quad_of(wx, wy, wz, 0.0))
         carry_spheres(k, first, rows, offset, place, pace, 0, frame, x, v, spin)
 
