@@ -396,6 +396,8 @@ class DEM:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put a state back."""
+        if "kept" not in state:
+            raise InputError("checkpoint: solver dem", "of an older version", "one of this version")
         self.pairs.restore(state["pairs"])
         self.walls.restore(state["walls"])
         self.speed, self.started = float(state["speed"]), bool(state["started"])
