@@ -6,15 +6,15 @@ import numpy as np
 
 from berm.kernels.jit import pjit, prange
 from berm.kernels.pair_forces import pair_slab
-from berm.kernels.rigid_grains import CHUNK, kick_chunk, kick_slab, move_chunk, move_slab
+from berm.kernels.rigid_grains import BATCH, CHUNK, kick_chunk, kick_slab, move_batch, move_slab
 from berm.kernels.wall_forces import wall_slab
 
 
 @pjit
 def advance(
-    done, steps, due, h, gravity, owner, ref, stale, only_forces, elapsed, keep, fraction,
-    pair_law, wall_law, slab, colour, turn, ptr, nbr, hist, x, v, spin, material, nmat, prm, f,
-    per_second, row, body, face, count, wall_hist, total, shapes, shape, pose, substance,
+    done, steps, due, h, gravity, owner, ref, stale, stamp, only_forces, elapsed, keep, fraction,
+    pair_law, wall_law, slab, colour, turn, ptr, mine, nbr, hist, x, v, spin, material, alike, nmat,
+    prm, f, per_second, row, body, face, count, wall_hist, total, shapes, shape, pose, substance,
     mesh, ranges, tri, normals, frame, dims, starts, members, field, corners, fan_starts, fans,
     first, rows, offset, place, pace, attitude, momentum, inertia, body_ref, stats,
 ):  # fmt: skip
@@ -23,26 +23,30 @@ def advance(
     due: the list was made anew in the middle of a step, and its forces are still to be found.
     only_forces: add the forces of all contacts at the `fraction` of the world step to f (n, 8) and
     to what bodies feel, total (slabs, nb, 6), `elapsed` (s) after contacts last kept their memory;
-    keep it now or not; and return. Returns the steps that are done; where it is less than `steps`,
-    forces are due.
+    keep it now or not; and return. stamp: number of the next time that contacts keep their memory;
+    what was kept at the one before holds. Returns the steps that are done; where it is less than
+    `steps`, forces are due.
     """
     gx, gy, gz = gravity[0], gravity[1], gravity[2]
     chunks = (first.shape[0] - 1 + CHUNK - 1) // CHUNK
+    batches = (chunks + BATCH - 1) // BATCH
     nslab = slab.shape[0] - 1
+    # where all spheres are parts of bodies, none moves alone
+    singles = nslab if rows.shape[0] < slab[nslab] else 0
     while done < steps or due or only_forces:
         if not due and not only_forces:
             kick = h if done > 0 else 0.5 * h  # two half kicks in one but for the first
-            for c in prange(chunks):
-                move_chunk(
+            for c in prange(batches):
+                move_batch(
                     c, h, kick, gx, gy, gz, first, rows, offset, place, pace, attitude, momentum,
                     inertia, body_ref, x, v, spin, f, stale[nslab:],
                 )  # fmt: skip
-            for number in prange(nslab):
+            for number in prange(singles):
                 move_slab(
                     np.int64(number), slab, owner, h, kick, gx, gy, gz, x, v, spin, f, ref, stale
                 )
             far = False
-            for k in range(nslab + chunks):
+            for k in range(nslab + batches):
                 far |= stale[k]
             if far:
                 return done
@@ -52,9 +56,10 @@ def advance(
         for c in range(colour.shape[0] - 1):
             for at in prange(colour[c], colour[c + 1]):
                 pair_slab(
-                    turn[at], pair_law, slab, ptr, nbr, hist, x, v, spin, material, nmat, prm, f,
-                    elapsed, keep, stats,
+                    turn[at], pair_law, slab, ptr, mine, nbr, hist, x, v, spin, material, alike,
+                    nmat, prm, f, elapsed, stamp, keep, stats,
                 )  # fmt: skip
+        stamp += 1.0
         for number in prange(nslab):
             wall_slab(
                 np.int64(number), wall_law, x, v, spin, material, nmat, prm, f, elapsed, keep,
@@ -67,6 +72,6 @@ def advance(
         done += 1
     for c in prange(chunks):
         kick_chunk(c, 0.5 * h, gx, gy, gz, first, rows, place, pace, attitude, momentum, x, f)
-    for number in prange(nslab):
+    for number in prange(singles):
         kick_slab(np.int64(number), slab, owner, 0.5 * h, gx, gy, gz, x, v, spin, f)
     return done

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from berm.kernels.distance import BOX, box_bound, count_features, feature, to_body
-from berm.kernels.jit import inner, pjit, prange
+from berm.kernels.jit import inline, inner, jit, pjit, prange
 from berm.kernels.mesh_solid import solid_near
 
 MESH_SLOTS = 4
@@ -27,7 +27,7 @@ def _travel(pose, f, x, y, z):
     return (1.0 - f) * (pose[18] + pose[19] * math.sqrt(ax * ax + ay * ay + az * az))
 
 
-@inner
+@inline
 def _near_slab(
     s, slab, x, ref, f, kind, prm, pose, mesh, ranges, tri, normals, frame, dims, starts,
     members, field, row, body, face, count,
@@ -76,3 +76,39 @@ def near_walls(
             np.int64(number), slab, x, ref, f, kind, prm, pose, mesh, ranges, tri, normals,
             frame, dims, starts, members, field, row, body, face, count,
         )  # fmt: skip
+
+
+@jit
+def carry_walls(
+    was, old_row, old_body, old_face, old_hist, old_count, row, body, face, hist, count
+):  # fmt: skip
+    """Copy what contacts remember from the candidates of before, by sphere, body and face.
+
+    was (n,): rows of the spheres then, -1: new. Candidates stand in the order of the rows.
+    """
+    last = -1
+    for s in range(old_count.shape[0]):
+        for k in range(old_count[s]):
+            last = max(last, old_row[s, k])
+    start = np.zeros(last + 3, np.int64)  # of each row's candidates, as if slabs stood in one line
+    for s in range(old_count.shape[0]):
+        for k in range(old_count[s]):
+            start[old_row[s, k] + 2] += 1
+    for i in range(2, last + 3):
+        start[i] += start[i - 1]
+    at = np.empty((start[last + 2], 2), np.int64)
+    for s in range(old_count.shape[0]):
+        for k in range(old_count[s]):
+            place = start[old_row[s, k] + 1]
+            at[place, 0], at[place, 1] = s, k
+            start[old_row[s, k] + 1] += 1
+    for s in range(count.shape[0]):
+        for k in range(count[s]):
+            i = was[row[s, k]]
+            if i < 0 or i > last:
+                continue
+            for m in range(start[i], start[i + 1]):
+                t, n = at[m, 0], at[m, 1]
+                if old_body[t, n] == body[s, k] and old_face[t, n] == face[s, k]:
+                    for c in range(hist.shape[2]):
+                        hist[s, k, c] = old_hist[t, n, c]

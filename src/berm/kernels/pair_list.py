@@ -1,25 +1,27 @@
 """Pairs of grains that may touch, row by row, and what each remembers from the list before.
 
 ptr (n + 1,): the pairs of row i are nbr[ptr[i]:ptr[i + 1]]; each pair stands once. hist (pairs, h)
-is what a contact remembers, seen from the row that the pair stands in.
+is what a contact remembers, seen from the row that the pair stands in: one or two vectors in four
+columns each, and in the fourth when that was. mine[k] is the row that pair k stands in.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from berm.kernels.jit import inner, pjit, prange
+from berm.kernels.jit import inline, pjit, prange
 
 
-@inner
+@inline
 def _count_slab(s, slab, found, count, owner, kept):
     at = 0
     for i in range(slab[s], slab[s + 1]):
-        kept[i + 1] = 0
-        for k in range(at, at + count[i]):
-            # spheres of one rigid body do not meet
-            if owner[i] < 0 or owner[found[s, k]] != owner[i]:
-                kept[i + 1] += 1
+        body, several = owner[i], count[i]
+        if body >= 0:
+            for k in range(at, at + count[i]):
+                if owner[found[s, k]] == body:  # spheres of one rigid body do not meet
+                    several -= 1
+        kept[i + 1] = several
         at += count[i]
 
 
@@ -30,7 +32,7 @@ def count_pairs(slab, found, count, owner, kept):
         _count_slab(np.int64(number), slab, found, count, owner, kept)
 
 
-@inner
+@inline
 def _remembered(i, j, was, old_ptr, old_nbr, old_hist, hist, k):
     """Copy what the pair (i, j) remembers into hist[k], or zero."""
     a, b = was[i], was[j]
@@ -44,15 +46,15 @@ def _remembered(i, j, was, old_ptr, old_nbr, old_hist, hist, k):
         for m in range(old_ptr[b], old_ptr[b + 1]):
             if old_nbr[m] == a:  # it stood in the other's row: all that it remembers turns round
                 for c in range(width):
-                    hist[k, c] = -old_hist[m, c]
+                    hist[k, c] = old_hist[m, c] if c == 3 else -old_hist[m, c]
                 return
     for c in range(width):
         hist[k, c] = 0.0
 
 
-@inner
+@inline
 def _fill_slab(
-    s, slab, found, count, owner, was, ptr, nbr, hist, old_ptr, old_nbr, old_hist, reach
+    s, slab, found, count, owner, was, ptr, mine, nbr, hist, old_ptr, old_nbr, old_hist, reach
 ):
     low, high = slab[s], slab[s + 1]
     at = 0
@@ -61,7 +63,7 @@ def _fill_slab(
         for m in range(at, at + count[i]):
             j = found[s, m]
             if owner[i] < 0 or owner[j] != owner[i]:
-                nbr[k] = j
+                mine[k], nbr[k] = i, j
                 low, high = min(low, j), max(high, j + 1)
                 _remembered(i, j, was, old_ptr, old_nbr, old_hist, hist, k)
                 k += 1
@@ -71,11 +73,11 @@ def _fill_slab(
 
 @pjit
 def fill_pairs(
-    slab, found, count, owner, was, ptr, nbr, hist, old_ptr, old_nbr, old_hist, reach
+    slab, found, count, owner, was, ptr, mine, nbr, hist, old_ptr, old_nbr, old_hist, reach
 ):  # fmt: skip
-    """Fill nbr and hist, and the rows that each slab touches."""
+    """Fill mine, nbr and hist, and the rows that each slab touches."""
     for number in prange(slab.shape[0] - 1):
         _fill_slab(
-            np.int64(number), slab, found, count, owner, was, ptr, nbr, hist, old_ptr, old_nbr,
-            old_hist, reach,
+            np.int64(number), slab, found, count, owner, was, ptr, mine, nbr, hist, old_ptr,
+            old_nbr, old_hist, reach,
         )  # fmt: skip

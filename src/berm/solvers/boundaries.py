@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from berm.core.shapes import HeightField
 from berm.kernels import distance as kd
-from berm.kernels.near_walls import near_walls
+from berm.kernels.near_walls import carry_walls, near_walls
 from berm.solvers.ground_mesh import ground_mesh
 from berm.solvers.walls import Packed, flat_pose, pack
 
@@ -84,13 +84,11 @@ class Boundaries:
         self.pose: Array = np.array([flat_pose(body, dt) for body in bodies]).reshape(-1, kd.POSE)
         self.substance: Array = np.array([body.material for body in bodies], np.int64)
 
-    def find(
-        self, x: Array, ref: Array, slab: Array, tags: Array, f: float, old_tags: Array
-    ) -> None:
+    def find(self, x: Array, ref: Array, slab: Array, was: Array, f: float) -> None:
         """Find the candidates from the fraction f of the step on; carry over what they remember.
 
         ref (n, 4): where spheres were when pairs were listed, and how far (squared) they may go.
-        tags (n,) and old_tags: tags of the rows now and when candidates were found last.
+        was (n,): rows of the spheres when candidates were found last, -1: new.
         """
         old = (self.row, self.body, self.face, self.hist, self.count)
         slabs, room = len(slab) - 1, max(self.row.shape[1], FIRST_ROOM)
@@ -106,29 +104,8 @@ class Boundaries:
             if most <= room:
                 break
             room = int(1.2 * most) + 8
-        self._carry(old, tags, old_tags)
-
-    def _carry(self, old: tuple[Array, ...], tags: Array, old_tags: Array) -> None:
-        """Copy memories of contacts that were there before, matched by tag, body and face."""
-        row, body, face, hist, count = old
-        if not count.any() or not self.count.any():
-            return
-        had = np.arange(row.shape[1]) < count[:, None]
-        has = np.arange(self.row.shape[1]) < self.count[:, None]
-        many = max(len(self.shapes), int(body[had].max()) + 1) * 8
-
-        def keys(r: Array, b: Array, f: Array, tag: Array) -> Array:
-            result: Array = tag[r] * many + b.astype(np.int64) * 8 + f
-            return result
-
-        before = keys(row[had], body[had], face[had], old_tags)
-        now = keys(self.row[has], self.body[has], self.face[has], tags)
-        order = np.argsort(before, kind="stable")
-        at = np.minimum(np.searchsorted(before, now, sorter=order), len(before) - 1)
-        match = before[order[at]] == now
-        kept = np.zeros((len(now), self.hist.shape[2]))
-        kept[match] = hist[had][order[at[match]]]
-        self.hist[has] = kept
+        if old[4].any() and self.count.any():
+            carry_walls(was, *old, self.row, self.body, self.face, self.hist, self.count)
 
     def meshes(self) -> tuple[Array, ...]:
         """The mesh arrays in the order in which kernels take them."""

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from berm.core.clumps import shared
+from berm.core.clumps import Clumps, shared
 from berm.core.errors import InputError, SimulationError
 from berm.core.report import StepReport
 from berm.core.rotations import turned
 from berm.kernels import leap_frog, rigid_grains
 from berm.kernels import pair_forces as stats
+from berm.kernels.grain_totals import body_totals, grain_totals
 from berm.kernels.jit import address, use_threads_for
 from berm.laws.base import ROLES, Law, NormalLaw, law
 from berm.laws.compose import composed
@@ -99,9 +100,9 @@ class DEM:
         self.walls = Boundaries(width)
         self.table: Array = np.zeros((0, 16))  # numbers of the four laws for each pair of ...
         self.tabulated: list[Any] = []  # ... these materials
-        self.tags_then: Array = np.zeros(0, np.int64)  # of the rows that `walls` knows
         self.speed = SLOWEST  # the fastest so far, m/s
         self.started = False  # forces are known
+        self.kept = 0  # how often contacts have kept their memory
         self.bodies_seen = 0  # that `walls` knows
         self.rkf_step = 0.0  # s, the last that RKF45 took
         self.rkf_elapsed = 0.0  # s, since contacts have kept their memory
@@ -128,7 +129,7 @@ class DEM:
             if grains.changed or self.pairs.slabs == 0:
                 self._search(world, 0.0, report)
             elif any(body.driven for body in self.fixed) or len(self.fixed) != self.bodies_seen:
-                self._near_walls(world, 0.0)
+                self._near_walls(world, np.arange(grains.n, dtype=np.int32), 0.0)
         self.total = np.zeros((self.pairs.slabs, max(len(self.fixed), 1), 6))
         self.stats = np.zeros((self.pairs.slabs, 4))
         if not self.started:
@@ -175,21 +176,24 @@ class DEM:
     def _run(self, world: WorldView, dt: float, *how: Any) -> int:
         g, c = world.grains, world.clumps
         done, steps, due, h, *rest = how
+        alike = bool((g.material[: g.n] == g.material[0]).all())
         stale = np.zeros(self.pairs.slabs + -(-c.n // rigid_grains.CHUNK), np.bool_)
-        done = leap_frog.advance(
-            done, steps, due, h, np.asarray(world.gravity), g.owner, self.pairs.ref, stale, *rest,
-            *self._laws(), *self._lists(), g.x, g.v, g.spin, g.material, len(world.materials),
-            self.table, g.force, 1.0 / dt, *self._bounds(), c.first, c.rows, c.offset, c.place,
-            c.pace, c.turn, c.momentum, c.inertia, c.ref, self.stats,
+        now = leap_frog.advance(
+            done, steps, due, h, np.asarray(world.gravity), g.owner, self.pairs.ref, stale,
+            self.kept + 1.0, *rest, *self._laws(), *self._lists(), g.x, g.v, g.spin, g.material,
+            alike, len(world.materials), self.table, g.force, 1.0 / dt, *self._bounds(), c.first,
+            c.rows, c.offset, c.place, c.pace, c.turn, c.momentum, c.inertia, c.ref, self.stats,
         )  # fmt: skip
-        return int(done)
+        only_forces, _, keep, _ = rest
+        self.kept += int(keep) if only_forces else int(now - done)
+        return int(now)
 
     def _laws(self) -> tuple[Any, Any]:
         return address(self.composed.pair_forces), address(self.composed.wall_forces)
 
     def _lists(self) -> tuple[Array, ...]:
         p = self.pairs
-        return p.slab, p.colour, p.turn, p.ptr, p.nbr, p.hist
+        return p.slab, p.colour, p.turn, p.ptr, p.mine, p.nbr, p.hist
 
     def _bounds(self) -> tuple[Array, ...]:
         w = self.walls
@@ -209,14 +213,12 @@ class DEM:
             clumps.follow_rows(self.pairs.order)
             clumps.ref[:, :3], clumps.ref[:, 4:] = clumps.position, clumps.turn
             clumps.ref[:, 3] = room.of_body**2
-        self._near_walls(world, fraction)
+        self._near_walls(world, self.pairs.came_from, fraction)
         report.rebuilt += 1
 
-    def _near_walls(self, world: WorldView, fraction: float) -> None:
+    def _near_walls(self, world: WorldView, was: Array, fraction: float) -> None:
         grains = world.grains
-        tags = grains.tag[: grains.n].copy()
-        self.walls.find(grains.x, self.pairs.ref, self.pairs.slab, tags, fraction, self.tags_then)
-        self.tags_then = tags
+        self.walls.find(grains.x, self.pairs.ref, self.pairs.slab, was, fraction)
         self.bodies_seen = len(self.fixed)
 
     # ---- laws and step sizes ---------------------------------------------------------------
@@ -238,20 +240,18 @@ class DEM:
         """Shortest duration (s) of a collision of the grains of this world at their top speed."""
         grains, clumps, normal = world.grains, world.clumps, self.laws["normal"]
         assert isinstance(normal, NormalLaw)
-        alone = grains.owner[: grains.n] < 0
-        lightest = 1.0 / grains.v[: grains.n, 3][alone].max() if alone.any() else math.inf
+        used = np.zeros(len(world.materials), np.bool_)
+        _, fastest, light, radius, _ = grain_totals(
+            grains.n, grains.x, grains.v, grains.spin, grains.owner, grains.material, used
+        )
         if clumps.n:
-            # a push off the centre also turns a body, which makes it seem lighter
-            arm = np.sqrt(np.maximum.reduceat((clumps.offset**2).sum(axis=1), clumps.first[:-1]))
-            seen = 1.0 / (clumps.place[:, 3] + arm**2 / clumps.inertia[:, :3].min(axis=1))
-            lightest = min(lightest, float((seen / shared(np.diff(clumps.first))).min()))
-        fastest = float(np.sqrt((grains.velocity**2).sum(axis=1).max()))
+            light = max(light, self._body_totals(clumps)[1])
+        lightest = 1.0 / light
         self.speed = max(self.speed, fastest)
-        radius = float(grains.radius.min())
         # boundaries do not meet each other, be they of steel
-        used, kinds = np.unique(grains.material[: grains.n]), len(world.materials)
         self._tabulate(world)
-        table = self.table.reshape(kinds, kinds, -1)[used].reshape(len(used) * kinds, -1)
+        kinds = len(world.materials)
+        table = self.table.reshape(kinds, kinds, -1)[used].reshape(-1, self.table.shape[1])
         shortest = min(
             normal.contact_time(tuple(row[:4]), 0.5 * radius, 0.5 * lightest, self.speed)
             for row in table
@@ -349,21 +349,25 @@ class DEM:
                 clumps.momentum, clumps.inertia, grains.x, grains.v, grains.spin,
             )  # fmt: skip
             self._lead_bodies(world)
-        n, alone = grains.n, grains.owner[: grains.n] < 0
-        v, w = grains.v[:n][alone], grains.spin[:n][alone]
-        energy = 0.5 * float(((v[:, :3] ** 2).sum(axis=1) / v[:, 3]).sum())
-        energy += 0.5 * float(((w[:, :3] ** 2).sum(axis=1) / w[:, 3]).sum())
+        used = np.zeros(len(world.materials), np.bool_)
+        energy, _, _, _, bad = grain_totals(
+            grains.n, grains.x, grains.v, grains.spin, grains.owner, grains.material, used
+        )
         if clumps.n:
-            energy += 0.5 * float((clumps.mass * (clumps.velocity**2).sum(axis=1)).sum())
-            energy += 0.5 * float((clumps.momentum[:, :3] ** 2 / clumps.inertia[:, :3]).sum())
+            energy += self._body_totals(clumps)[0]
         report.kinetic_energy = energy
-        bad = np.flatnonzero(~np.isfinite(grains.x[:n]).all(axis=1))
-        if bad.size or not math.isfinite(energy):
-            row = int(bad[0]) if bad.size else 0
+        if bad >= 0 or not math.isfinite(energy):
+            row = max(int(bad), 0)
             raise SimulationError(
                 f"step {world.step_count + 1}: grain {int(grains.tag[row])} became non-finite "
                 f"(position {grains.x[row, :3].tolist()}, velocity {grains.v[row, :3].tolist()})"
             )
+
+    @staticmethod
+    def _body_totals(c: Clumps) -> tuple[float, float]:
+        contacts = shared(np.diff(c.first))
+        energy, light = body_totals(c.first, c.place, c.pace, c.momentum, c.inertia, contacts)
+        return float(energy), float(light)
 
     def _lead_bodies(self, world: WorldView) -> None:
         """Let dynamic bodies follow the clumps that cover them; forces are those of now."""
@@ -381,20 +385,21 @@ class DEM:
             push = world.grains.force[rows]
             arm = world.grains.x[rows, :3] - body.position
             body.force = push[:, :3].sum(axis=0)
-            body.torque = (push[:, 3:6] + np.cross(arm, push[:, :3])).sum(axis=0)
+            body.torque = (push[:, 4:7] + np.cross(arm, push[:, :3])).sum(axis=0)
 
     def state(self) -> dict[str, Any]:
         """Everything that a bit-for-bit restart needs."""
-        names = ("tags_then", "speed", "started", "rkf_step", "rkf_elapsed", "bodies_seen")
+        names = ("speed", "started", "rkf_step", "rkf_elapsed", "bodies_seen", "kept")
         return {"pairs": self.pairs.state(), "walls": self.walls.state()} | {
             name: getattr(self, name) for name in names
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put a state back."""
+        if "kept" not in state:
+            raise InputError("checkpoint: solver dem", "of an older version", "one of this version")
         self.pairs.restore(state["pairs"])
         self.walls.restore(state["walls"])
-        self.tags_then = np.array(state["tags_then"], np.int64)
         self.speed, self.started = float(state["speed"]), bool(state["started"])
         self.rkf_step, self.rkf_elapsed = float(state["rkf_step"]), float(state["rkf_elapsed"])
-        self.bodies_seen = int(state["bodies_seen"])
+        self.bodies_seen, self.kept = int(state["bodies_seen"]), int(state["kept"])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from berm.core.aligned import zeros
 from berm.core.grains import Grains
 from berm.kernels import pair_list as layout
 from berm.kernels.rooms import note_rooms, widen
@@ -23,11 +24,22 @@ class PairList(ContactList):
     square of that room.
     """
 
-    STATE: tuple[str, ...] = ("slab", "ptr", "nbr", "hist", "reach", "ref", "colour", "turn")
+    STATE: tuple[str, ...] = (
+        "slab",
+        "ptr",
+        "mine",
+        "nbr",
+        "hist",
+        "reach",
+        "ref",
+        "colour",
+        "turn",
+    )
 
     def __init__(self, dtype: npt.DTypeLike, width: int) -> None:
         super().__init__(dtype, ahead=False)
-        self.hist: Array = np.zeros((0, width))  # memory of each pair
+        self.hist: Array = np.zeros((0, 4 * (width // 3)))  # memory of each pair: a quad a vector
+        self.mine: Array = np.zeros(0, np.int32)  # the row that each pair stands in
         self.rooms = Rooms(0.0, 0.0, 0.0, np.zeros(0), 0.0)
 
     def build_for(self, grains: Grains, rooms: Rooms) -> None:
@@ -54,16 +66,17 @@ class PairList(ContactList):
         layout.count_pairs(self.slab, found, count, grains.owner, ptr)
         ptr = np.cumsum(ptr)
         pairs = int(ptr[-1])
-        nbr, hist = np.empty(pairs, np.int32), np.empty((pairs, self.hist.shape[1]))
+        mine, nbr = np.empty(pairs, np.int32), np.empty(pairs, np.int32)
+        hist = zeros((pairs, self.hist.shape[1]), np.float64)
         self.reach = np.empty((self.slabs, 2), np.int64)
         layout.fill_pairs(
-            self.slab, found, count, grains.owner, grains.was, ptr, nbr, hist, self.ptr, self.nbr,
-            self.hist, self.reach,
+            self.slab, found, count, grains.owner, grains.was, ptr, mine, nbr, hist, self.ptr,
+            self.nbr, self.hist, self.reach,
         )  # fmt: skip
         self.ptr, self.nbr, self.hist = ptr, nbr, hist
+        self.mine = mine
         self.colour, self.turn = colour_slabs(self.reach)
 
     def pairs(self) -> tuple[Array, Array]:
         """All candidate pairs (i, j) as row numbers, in list order."""
-        i = np.repeat(np.arange(len(self.ptr) - 1), np.diff(self.ptr))
-        return i, self.nbr
+        return self.mine, self.nbr

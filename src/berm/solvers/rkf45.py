@@ -154,7 +154,7 @@ class _State:
             [
                 g.v[rows, :3],
                 f[:, :3] * g.v[rows, 3:] + world.gravity,
-                f[:, 3:6] * g.spin[rows, 3:],
+                f[:, 4:7] * g.spin[rows, 3:],
             ],
             axis=1,
         )

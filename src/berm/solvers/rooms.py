@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from berm.core.clumps import Clumps
 from berm.core.grains import Grains
+from berm.kernels.rooms import speeds
 
 Array = npt.NDArray[Any]
 
@@ -39,18 +40,15 @@ class Rooms:
 
 def rooms(grains: Grains, clumps: Clumps, skin: float) -> Rooms:
     """Share out room so that the mean is half a skin (radii) where all move alike."""
-    n = grains.n
-    alone = grains.owner[:n] < 0
-    fast = np.sqrt((grains.velocity[alone] ** 2).sum(axis=1)) / grains.radius[alone]
-    small, slow = np.zeros(0), np.zeros(0)
-    if clumps.n:
-        small = np.minimum.reduceat(grains.x[clumps.rows, 3], clumps.first[:-1])
-        spin = np.sqrt(((clumps.momentum[:, :3] / clumps.inertia[:, :3]) ** 2).sum(axis=1))
-        pace = np.sqrt((clumps.velocity**2).sum(axis=1))
-        slow = (pace + spin * clumps.momentum[:, 3]) / small
-    both = np.concatenate([fast, slow])
+    c, small = clumps, np.empty(clumps.n)
+    both = np.empty(grains.n + clumps.n)
+    alone = speeds(
+        grains.n, grains.x, grains.v, grains.owner, c.first, c.rows, c.pace, c.momentum, c.inertia,
+        small, both,
+    )  # fmt: skip
+    both = both[: alone + clumps.n]
     top, mean = float(both.max(initial=0.0)), float(both.mean()) if len(both) else 0.0
     time = SPARE * min(MOST / max(top, 1e-9), 0.5 * skin / max(mean, 1e-9))
     least = LEAST * 0.5 * skin
     share = np.clip(time * both, least, MOST)
-    return Rooms(time, least, MOST, share[len(fast) :] * small, float(share.mean()))
+    return Rooms(time, least, MOST, share[alone:] * small, float(share.mean()))

@@ -1,0 +1,52 @@
+"""What a step of spheres and bodies made of spheres asks of all of them at once, in one pass each.
+
+Arrays as in `rigid_grains`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from berm.kernels.jit import jit
+
+
+@jit
+def grain_totals(n, x, v, spin, owner, material, used):
+    """Return kinetic energy (J), largest speed (m/s) and inverse mass, least radius, first bad row.
+
+    Energy and mass are those of single spheres; the row is -1 where all positions are finite.
+    used[m] is set where a sphere is of material m.
+    """
+    energy, fastest, lightest, smallest, bad = 0.0, 0.0, 0.0, np.inf, -1
+    for i in range(n):
+        square = v[i, 0] ** 2 + v[i, 1] ** 2 + v[i, 2] ** 2
+        fastest, smallest = max(fastest, square), min(smallest, x[i, 3])
+        used[material[i]] = True
+        if owner[i] < 0:
+            turning = spin[i, 0] ** 2 + spin[i, 1] ** 2 + spin[i, 2] ** 2
+            energy += 0.5 * (square / v[i, 3] + turning / spin[i, 3])
+            lightest = max(lightest, v[i, 3])
+        if bad < 0 and not math.isfinite(x[i, 0] + x[i, 1] + x[i, 2] + x[i, 3]):
+            bad = i
+    return energy, math.sqrt(fastest), lightest, smallest, bad
+
+
+@jit
+def body_totals(first, place, pace, momentum, inertia, shared):
+    """Return kinetic energy (J) of bodies, and the largest inverse mass that a contact sees.
+
+    A push off the centre also turns a body, which makes it seem lighter; shared[b] contacts at
+    once each see a share of it.
+    """
+    energy, lightest = 0.0, 0.0
+    for b in range(first.shape[0] - 1):
+        square = pace[b, 0] ** 2 + pace[b, 1] ** 2 + pace[b, 2] ** 2
+        energy += 0.5 * square / place[b, 3]
+        for c in range(3):
+            energy += 0.5 * momentum[b, c] ** 2 / inertia[b, c]
+        least = min(inertia[b, 0], min(inertia[b, 1], inertia[b, 2]))
+        seen = place[b, 3] + momentum[b, 3] ** 2 / least
+        lightest = max(lightest, seen * shared[b])
+    return energy, lightest
