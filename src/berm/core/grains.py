@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from berm.core.aligned import zeros
+from berm.core.pages import zeros
 
 PAD = 8  # rows that eight-lane loads may read past the last grain
 LARGE = 200_000  # grains from which solvers give buffers back: memory before page faults

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from berm.core.aligned import zeros
+from berm.core.pages import zeros
 from berm.core.grains import Grains
 from berm.kernels import pair_list as layout
 from berm.kernels.rooms import note_rooms, widen
