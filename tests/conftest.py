@@ -1,4 +1,4 @@
-"""What all tests share: the --slow flag, threads, one kernel cache, and repeatable examples."""
+"""What all tests share: the --slow flag, processes, threads, one cache, repeatable examples."""
 
 from __future__ import annotations
 
@@ -18,6 +18,13 @@ os.environ.setdefault("BERM_CACHE_DIR", str(_cache))
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="run the slow tests as well")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Two processes, for each may use all threads; none for a single file, which is quicker so."""
+    paths = [argument.partition("::")[0] for argument in config.args]
+    return 0 if len(paths) == 1 and paths[0].endswith(".py") else 2
 
 
 def pytest_configure(config: pytest.Config) -> None:
