@@ -47,13 +47,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(autouse=True)
-def _same_threads_after() -> Iterator[None]:
-    """Give the next test the number of threads that this one found."""
+def _same_threads_for_all() -> Iterator[None]:
+    """Start each test with all threads, or in one of several processes with its share of them.
+
+    Threads that wait for a core which another process has cost up to 2.5 times the work itself.
+    """
     jit = sys.modules.get("berm.kernels.jit")
-    before = jit.get_threads() if jit is not None else None
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    threads = max(1, jit.max_threads() // processes) if jit is not None else None
+    if jit is not None:
+        jit.set_threads(threads)
     yield
     if jit is not None:
-        jit.set_threads(before)
+        jit.set_threads(threads)  # also for what the next test's module sets up
 
 
 @pytest.fixture(scope="session")
