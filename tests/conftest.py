@@ -1,4 +1,4 @@
-"""What all tests share: the --slow flag, threads, one kernel cache, and repeatable examples."""
+"""What all tests share: the --slow flag, processes, threads, one cache, repeatable examples."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import pytest
 
 # Before anything imports the JIT: two threads even on one core, so that thread tests mean something
 os.environ.setdefault("NUMBA_NUM_THREADS", str(max(2, os.cpu_count() or 1)))
+# NumPy's matrices here are small: on a busy machine a second thread, which spins, costs 100 times
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # One cache for this process and for the commands that tests start, whatever else they change
 _cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "berm"
 os.environ.setdefault("BERM_CACHE_DIR", str(_cache))
@@ -18,6 +20,13 @@ os.environ.setdefault("BERM_CACHE_DIR", str(_cache))
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="run the slow tests as well")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Two processes, for each may use all threads; none for a single file, which is quicker so."""
+    paths = [argument.partition("::")[0] for argument in config.args]
+    return 0 if len(paths) == 1 and paths[0].endswith(".py") else 2
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -40,13 +49,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(autouse=True)
-def _same_threads_after() -> Iterator[None]:
-    """Give the next test the number of threads that this one found."""
+def _same_threads_for_all() -> Iterator[None]:
+    """Start each test with all threads, or in one of several processes with its share of them.
+
+    Threads that wait for a core which another process has cost up to 2.5 times the work itself.
+    """
     jit = sys.modules.get("berm.kernels.jit")
-    before = jit.get_threads() if jit is not None else None
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    threads = max(1, jit.max_threads() // processes) if jit is not None else None
+    if jit is not None:
+        jit.set_threads(threads)
     yield
     if jit is not None:
-        jit.set_threads(before)
+        jit.set_threads(threads)  # also for what the next test's module sets up
 
 
 @pytest.fixture(scope="session")

@@ -15,12 +15,14 @@ def crossings(x: np.ndarray, faces: np.ndarray) -> int:
     """Return how many edges pass through faces that have none of their vertices."""
     x, edges = np.asarray(x, float), edges_of(faces)
     corner = x[faces]
-    low, high = corner.min(axis=1), corner.max(axis=1)
+    low, high = corner.min(axis=1).T.copy(), corner.max(axis=1).T.copy()
     hits = 0
     for some in np.array_split(edges, max(len(edges) // 128, 1)):
         ends = x[some]
-        near = (ends.min(axis=1)[:, None] <= high) & (ends.max(axis=1)[:, None] >= low)
-        e, f = np.nonzero(near.all(axis=2))
+        near = np.ones((len(some), len(faces)), dtype=bool)
+        for axis, (a, b) in enumerate(zip(ends.min(axis=1).T, ends.max(axis=1).T, strict=True)):
+            near &= (a[:, None] <= high[axis]) & (b[:, None] >= low[axis])
+        e, f = np.nonzero(near)
         apart = ~(faces[f][:, :, None] == some[e][:, None, :]).any(axis=(1, 2))
         e, f = e[apart], f[apart]
         hits += int(_segment_meets_triangle(ends[e], corner[f]).sum())

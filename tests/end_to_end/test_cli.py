@@ -176,13 +176,13 @@ def test_typed_parameters_go_before_those_of_the_file(tmp_path: Path) -> None:
     assert summary["seconds"] == pytest.approx(60 / found["rate"] + 0.1, abs=0.01)
 
 
-def test_bad_file_names_line_and_remedy(tmp_path: Path) -> None:
+def test_bad_file_names_line_and_remedy(typed: Any, tmp_path: Path) -> None:
     file = tmp_path / "bad.yaml"
     file.write_text(
         WORLD.replace("kind: plane", "kind: plain").replace("radius: 0.02", "radius: -1")
     )
     for words in (("run", file, "-o", tmp_path / "out"), ("check-file", file)):
-        done = berm(*words)
+        done = typed(*words)
         assert done.returncode == 2
         text = re.sub(r"\s+", " ", done.stderr)
         assert "bad.yaml:3:" in text and "did you mean 'plane'?" in text
@@ -191,10 +191,10 @@ def test_bad_file_names_line_and_remedy(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_check_file(tmp_path: Path) -> None:
+def test_check_file(typed: Any, tmp_path: Path) -> None:
     file = tmp_path / "drop.yaml"
     file.write_text(WORLD)
-    done = berm("check-file", file)
+    done = typed("check-file", file)
     assert done.returncode == 0 and "drop" in done.stdout and "grains" in done.stdout
 
 
@@ -217,9 +217,9 @@ def test_check_file(tmp_path: Path) -> None:
     ],
 )
 def test_bad_input_is_one_message_and_exit_2(
-    words: list[str], parts: list[str], tmp_path: Path
+    typed: Any, words: list[str], parts: list[str], tmp_path: Path
 ) -> None:
-    done = berm("run", *words, "-o", tmp_path / "out")
+    done = typed("run", *words, "-o", tmp_path / "out")
     text = re.sub(r"\s+", " ", done.stderr)
     assert done.returncode == 2
     assert text.startswith("error: ")
@@ -230,6 +230,9 @@ def test_bad_input_is_one_message_and_exit_2(
 
 
 def test_debug_shows_the_traceback() -> None:
+    plain = berm("run", "pil")
+    assert plain.returncode == 2 and plain.stderr.startswith("error: ")
+    assert "Traceback" not in plain.stderr
     done = berm("--debug", "run", "pil")
     assert done.returncode != 0 and "Traceback" in done.stderr
 
@@ -252,11 +255,11 @@ def test_help_is_quick() -> None:
     assert probe.stdout.split() == ["False", "False"]
 
 
-def test_scenes_lists_all_and_one() -> None:
-    done = berm("scenes")
+def test_scenes_lists_all_and_one(typed: Any) -> None:
+    done = typed("scenes")
     assert done.returncode == 0
     assert "pile" in done.stdout
-    one = berm("scenes", "pile")
+    one = typed("scenes", "pile")
     assert one.returncode == 0
     assert "grains" in one.stdout and "2000" in one.stdout and "radius" in one.stdout
 
@@ -268,11 +271,11 @@ def test_info() -> None:
         assert word in done.stdout
 
 
-def test_schema_is_json(tmp_path: Path) -> None:
+def test_schema_is_json(typed: Any, tmp_path: Path) -> None:
     done = berm("schema")
     assert done.returncode == 0
     assert json.loads(done.stdout)["title"] == "berm scene file"
-    assert berm("schema", "-o", tmp_path / "schema.json").returncode == 0
+    assert typed("schema", "-o", tmp_path / "schema.json").returncode == 0
     assert json.loads((tmp_path / "schema.json").read_text()) == json.loads(done.stdout)
 
 

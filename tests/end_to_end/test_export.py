@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,8 +54,8 @@ def test_fields_of_a_real_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["vtkhdf", "usda", "csv", "npz"])
-def test_export_says_what_it_made(run: Path, suffix: str) -> None:
-    done = berm("export", "out", f"made/pile.{suffix}", cwd=run)
+def test_export_says_what_it_made(typed: Any, run: Path, suffix: str) -> None:
+    done = typed("export", "out", f"made/pile.{suffix}", cwd=run)
     assert done.returncode == 0, done.stderr
     said = [line.split()[0] for line in done.stdout.splitlines() if line.startswith("made")]
     assert said[0] == f"made/pile.{suffix}"
@@ -106,16 +107,16 @@ def test_the_page_about_it_tells_the_truth(run: Path) -> None:
         (("out", "a.usda", "--usd-grains", "cubes"), "allowed: instancer, points"),
     ],
 )
-def test_wrong_words(run: Path, words: tuple[str, ...], message: str) -> None:
+def test_wrong_words(typed: Any, run: Path, words: tuple[str, ...], message: str) -> None:
     before = sorted(run.iterdir())
-    done = berm("export", *words, cwd=run)
+    done = typed("export", *words, cwd=run)
     assert done.returncode == 2
     assert message in done.stderr and "Traceback" not in done.stderr
     assert sorted(run.iterdir()) == before
 
 
-def test_wrong_fields_of_a_run(tmp_path: Path) -> None:
-    done = berm("run", "pile", "--record-fields", "colour", cwd=tmp_path)
+def test_wrong_fields_of_a_run(typed: Any, tmp_path: Path) -> None:
+    done = typed("run", "pile", "--record-fields", "colour", cwd=tmp_path)
     assert done.returncode == 2
     assert "--record-fields: got 'colour'; allowed: position, velocity" in done.stderr
 

@@ -58,9 +58,12 @@ def frames_of(path: Path) -> tuple[dict[str, Any], np.ndarray]:
 
 @pytest.mark.usefixtures("graphics")
 @pytest.mark.parametrize("suffix", ["png", "jpg", "webp"])
-def test_a_picture_from_the_command_line(recording: Path, tmp_path: Path, suffix: str) -> None:
+def test_a_picture_from_the_command_line(
+    typed: Any, recording: Path, tmp_path: Path, suffix: str
+) -> None:
     out = tmp_path / "new" / f"out.{suffix}"
-    done = command("render", recording, out, "--size", "320x200", "--colour", "speed")
+    run = command if suffix == "png" else typed
+    done = run("render", recording, out, "--size", "320x200", "--colour", "speed")
     assert done.returncode == 0, done.stderr
     assert str(out) in done.stdout.replace("\n", "")
     with Image.open(out) as image:
@@ -166,9 +169,11 @@ def test_a_gif_plays_in_real_time(recording: Path, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("graphics")
 @pytest.mark.parametrize("camera", ["orbit:45", "view:30,60", "fixed:2,-2,1,0,0,0", "follow:blade"])
-def test_cameras_from_the_command_line(recording: Path, tmp_path: Path, camera: str) -> None:
+def test_cameras_from_the_command_line(
+    typed: Any, recording: Path, tmp_path: Path, camera: str
+) -> None:
     out = tmp_path / "out.mp4"
-    done = command("render", recording, out, "--size", "64x48", "--fps", "4", "--camera", camera)
+    done = typed("render", recording, out, "--size", "64x48", "--fps", "4", "--camera", camera)
     assert done.returncode == 0, done.stderr
     assert len(frames_of(out)[1]) == 4
 
@@ -222,17 +227,11 @@ def test_ctrl_c_leaves_a_file_that_plays(recording: Path, tmp_path: Path) -> Non
     ],
 )
 def test_wrong_wishes_are_answered(
-    recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any,
-    words: list[str], said: str,
-) -> None:  # fmt: skip
-    from berm.apps.cli import main
-
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["berm", "render", str(recording), *words])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    assert stop.value.code == 2
-    assert said in " ".join(capsys.readouterr().err.split())
+    typed: Any, recording: Path, tmp_path: Path, words: list[str], said: str
+) -> None:
+    done = typed("render", recording, *words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert said in " ".join(done.stderr.split())
     assert not list(tmp_path.iterdir()), "a file was left behind"
 
 

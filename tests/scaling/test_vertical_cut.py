@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ FRICTION = 0.5  # phi = 27 degrees
 LOOSE = 0.005
 
 
+@functools.cache
 def cut(height, adhesion, seconds=1.5):
     """Settle a cohesive block behind a gate, take the gate away, return the share that slumped.
 
@@ -72,6 +75,7 @@ def bulk_cohesion(world, adhesion):
     return FRICTION * solid * contacts_each * force / (4 * np.pi * RADIUS**2)
 
 
+@functools.cache
 def needed_adhesion(height, number):
     """Adhesion (Pa) that makes gamma H / c equal `number` in the settled block of this height."""
     adhesion = 1e4
