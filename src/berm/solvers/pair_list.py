@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from berm.core.pages import zeros
 from berm.core.grains import Grains
+from berm.core.pages import zeros
 from berm.kernels import pair_list as layout
 from berm.kernels.rooms import note_rooms, widen
 from berm.solvers.contact_list import ContactList, colour_slabs
