@@ -95,6 +95,7 @@ class Rigid:
                 low, high, joint.limited is not None, joint.driven_by is not None, speed, effort,
             )  # fmt: skip
         self.loads[:] = 0.0
+        self.felt[:] = 0.0
         rm.refresh_all(self.q, self.spin, self.w, self.moments, self.omega, self.inv)
 
     def _tabulate(self, world: WorldView) -> None:
@@ -107,6 +108,7 @@ class Rigid:
         self.axes, self.offset = np.tile(np.eye(3), (n, 1, 1)), np.zeros((n, 3))
         self.rot, self.org = np.tile(np.eye(3), (n, 1, 1)), np.zeros((n, 3))
         self.move, self.mobility = np.zeros((n, 9)), np.zeros((n, 6, 6))
+        self.felt = np.zeros((n, 6))  # mean force and torque about the centre, by other bodies
         self.ahead = np.zeros(n)  # m: how much farther contacts between bodies are looked for
         for k, body in enumerate(bodies):
             if body.dynamics is not None:
@@ -227,18 +229,11 @@ class Rigid:
             ITERATIONS, self.move,
         )  # fmt: skip
         self._note_loads(h, share)
+        self._note_felt(share / (h * h))
         rm.apply_moves(
-            self.x,
-            self.q,
-            self.v,
-            self.spin,
-            self.w,
-            self.moments,
-            self.omega,
-            self.inv,
-            self.move,
-            h,
-        )
+            self.x, self.q, self.v, self.spin, self.w, self.moments, self.omega, self.inv,
+            self.move, h,
+        )  # fmt: skip
         if self.contacts or len(self.ends):
             self._joint_rows(self.j_rows, h)
             rj.joint_masses(
@@ -297,6 +292,15 @@ class Rigid:
             self.loads,
         )  # fmt: skip
 
+    def _note_felt(self, scale: float) -> None:
+        """Add what contacts between bodies push them with, be they dynamic or not."""
+        rows, who = self.rows[: self.contacts], self.who[: self.contacts]
+        push = scale * (rows[:, rc.LN, None] * rows[:, :3] + rows[:, rc.LT : rc.LT + 3])
+        for side, sign in ((0, 1.0), (1, -1.0)):
+            arm = rows[:, 3 + 3 * side : 6 + 3 * side]
+            both = np.hstack([sign * push, sign * np.cross(arm, push)])
+            np.add.at(self.felt, who[:, side], both)
+
     def finish(self, world: WorldView) -> None:
         """Give bodies and joints what the step has come to."""
         for k in self.dynamic:
@@ -313,6 +317,10 @@ class Rigid:
                     f"{free.centre.tolist()}, velocity {free.speed.tolist()})"
                 )
             body.follow()
+        for k, body in enumerate(self.bodies):
+            force, torque = self.felt[k, :3], self.felt[k, 3:]
+            body.force = body.force + force
+            body.torque = body.torque + torque + np.cross(self.x[k] - self.org[k], force)
         for joint, place, load in zip(world.joints, self.place, self.loads, strict=True):
             joint.place = float(place)
             joint.force, joint.torque = load[:3].copy(), load[3:].copy()
