@@ -18,6 +18,7 @@ _HOMES = {
     "Sink": "berm.world.emitters",
     "Material": "berm.core.materials",
     "material": "berm.core.materials",
+    "calibrate": "berm.core.materials",
     "Cloth": "berm.core.cloth",
     "Form": "berm.core.cloth",
     "Cluster": "berm.core.clusters",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -134,7 +135,7 @@ def _preset(material: Material) -> None:
 
 # Friction is tan(friction angle) of the bulk soil. Grains that turn need rolling friction besides,
 # to stand as steep as grains with corners (0.1 to 0.3: Ai et al. 2011); grains that do not turn,
-# those of [Holz14], stand steeper than the soil with these values: docs/theory/p2.md.
+# those of [Holz14], stand steeper than the soil with these values: `calibrate`.
 _preset(
     Material(
         "gravel",
@@ -259,3 +260,33 @@ def material(name: str, **changes: object) -> Material:
     """Return the preset called `name`, with changes: material("gravel", friction=0.5)."""
     preset = MATERIALS.get(name)
     return preset.replace(**changes) if changes else preset
+
+
+# Heaps of grains that do not turn: static friction of a contact (kinetic 0.885 of it) and angle of
+# repose (degrees); 2,000 grains, 3 seeds, solver p2, docs/theory/p2.md. Steeper than 55 degrees the
+# heap reaches its spout, flatter than 8 it is a layer.
+REPOSE = (
+    (0.15, 8.7), (0.2, 15.2), (0.25, 25.5), (0.275, 29.9), (0.3, 33.2), (0.325, 37.1),
+    (0.35, 40.1), (0.375, 42.5), (0.4, 45.0), (0.5, 54.6),
+)  # fmt: skip
+
+
+def calibrate(what: str | Material, angle: float | None = None) -> Material:
+    """Return the material for grains that do not turn (solver `p2`): its heaps stand at `angle`.
+
+    angle: of repose, degrees; by default the friction angle of the bulk, atan(friction_static), as
+    the presets have it. Friction becomes that of a contact, read from heaps that were measured;
+    the ratio of kinetic to static friction stays. Without adhesion: it comes on top.
+    """
+    law = material(what) if isinstance(what, str) else what
+    wanted = math.degrees(math.atan(law.friction_static)) if angle is None else float(angle)
+    low, high = REPOSE[0], REPOSE[-1]
+    if not low[1] <= wanted <= high[1]:
+        raise InputError(
+            f"material {law.name!r}: angle of repose", wanted, f"{low[1]:g} to {high[1]:g} degrees"
+        )
+    before, after = next(pair for pair in itertools.pairwise(REPOSE) if wanted <= pair[1][1])
+    share = (wanted - before[1]) / (after[1] - before[1])
+    static = before[0] + share * (after[0] - before[0])
+    ratio = law.friction_kinetic / law.friction_static if law.friction_static > 0 else 1.0
+    return law.replace(friction_static=static, friction_kinetic=ratio * static)

@@ -74,8 +74,9 @@ def answer(
     before = px * nx + py * ny + pz * nz
     normal = memory * before
     damp = c if gap <= w_n * max(normal, 0.0) else 0.0
-    fresh = normal - (normal + k * gap + damp * approach) / (1.0 + (k + damp) * w_n)
-    fresh = max(fresh, 0.0)
+    soft = 1.0 + (k + damp) * w_n
+    raw = normal - (normal + k * gap + damp * approach) / soft
+    fresh = max(raw, 0.0)
     along = rx * nx + ry * ny + rz * nz
     sx, sy, sz = rx - along * nx, ry - along * ny, rz - along * nz
     mu = mu_k if sx * sx + sy * sy + sz * sz > slip else mu_s
@@ -84,9 +85,8 @@ def answer(
     ty = py - before * ny - sy / w_t
     tz = pz - before * nz - sz / w_t
     if glue > 0.0:
-        leaving = w_n * (fresh - normal) + approach
-        fresh -= min(max(leaving / w_n, 0.0), glue)
-        cap += glue
+        fresh = min(max(before - along / w_n, raw - glue / soft, -glue), fresh)
+        cap = mu * max(raw + (soft - 1.0) * (raw - fresh), 0.0) + glue
     size = math.sqrt(tx * tx + ty * ty + tz * tz)
     keep = min(cap / size, 1.0) if size > 0.0 else 0.0
     return fresh * nx + keep * tx, fresh * ny + keep * ty, fresh * nz + keep * tz

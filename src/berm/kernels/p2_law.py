@@ -78,6 +78,7 @@ def respond(
         tx = fma(beta, fma(zero - turn, nx, dx), tx)
         ty = fma(beta, fma(zero - turn, ny, dy), ty)
         tz = fma(beta, fma(zero - turn, nz, dz), tz)
+    raw = fresh
     fresh = vmax(fresh, zero)
     slide = fma(sx, sx, fma(sy, sy, sz * sz))
     mu = select(slide > slip, mu_k, mu_s)  # (29)
@@ -86,11 +87,14 @@ def respond(
     ty = fma(zero - inverse, sy, ty)
     tz = fma(zero - inverse, sz, tz)
     if flags & ADHESIVE:
-        # a damper that resists separation, capped by the adhesive force (Sec. 6.5.2)
-        leaving = fma(mass, fresh - normal, approach)
-        pull = vmin(vmax(leaving * inverse, zero), glue)
-        fresh = fresh - pull
-        cap = cap + glue
+        # a damper that resists separation, capped by the adhesive force (Sec. 6.5.2): what holds
+        # the pair still, between the spring alone and the spring with all of the pull
+        still = fma(zero - inverse, along, before)
+        least = vmax(fma(zero - shared * mass, glue, raw), zero - glue)
+        fresh = vmin(vmax(still, least), fresh)
+        # the spring where this leaves the pair, without the pull
+        spring = vmax(fma(stiff * mass, raw - fresh, raw), zero)
+        cap = fma(mu, spring, glue)
     size2 = fma(tx, tx, fma(ty, ty, tz * tz))
     keep = vmin(cap * vsqrt(size2) * (one / size2), one)  # root and quotient side by side
     return fma(fresh, nx, tx * keep), fma(fresh, ny, ty * keep), fma(fresh, nz, tz * keep)

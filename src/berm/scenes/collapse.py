@@ -14,7 +14,7 @@ from berm.core.report import StepReport
 from berm.core.shapes import Cylinder, Plane
 from berm.scenes.base import SCENES, Outcome, Scene
 from berm.scenes.history import History
-from berm.scenes.params import STEEPER, GrainParams, inherited
+from berm.scenes.params import GrainParams, inherited
 from berm.world.measure import height_map
 from berm.world.packings import lattice
 from berm.world.world import World
@@ -25,7 +25,7 @@ LOOSE = 0.64  # packing fraction from which the number of grains is estimated
 class CollapseParams(GrainParams):
     """Parameters of the collapse."""
 
-    friction: float | None = inherited(GrainParams, "friction", 0.3, STEEPER)
+    material: str = inherited(GrainParams, "material", "dry sand")
     aspect: float = Field(1.5, ge=0.3, le=10.0, description="height over radius of the column")
     column: float = Field(0.16, gt=0.0, le=10.0, description="radius of the column (m)")
     radius: float = inherited(GrainParams, "radius", 0.01)

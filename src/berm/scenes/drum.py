@@ -14,7 +14,7 @@ from berm.core.report import StepReport
 from berm.core.shapes import Box, Cylinder, Mesh
 from berm.scenes.base import SCENES, Outcome, Scene
 from berm.scenes.history import History
-from berm.scenes.params import STEEPER, GrainParams, inherited
+from berm.scenes.params import GrainParams, inherited
 from berm.solvers.p2 import CONSERVING, P2
 from berm.world.packings import lattice
 from berm.world.world import World
@@ -27,7 +27,6 @@ LIE = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])  # turns ax
 class DrumParams(GrainParams):
     """Parameters of the drum."""
 
-    friction: float | None = inherited(GrainParams, "friction", 0.4, STEEPER)
     drum: float = Field(0.25, gt=0.0, le=10.0, description="radius of the drum (m)")
     width: float = Field(0.16, gt=0.0, le=10.0, description="length of the drum (m)")
     radius: float = inherited(GrainParams, "radius", 0.01)

@@ -7,16 +7,18 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from berm.core.materials import MATERIALS, Material, material
+from berm.core.materials import MATERIALS, Material, calibrate, material
 from berm.solvers.base import Solver
 from berm.solvers.dem import DEM
 from berm.solvers.p2 import P2
 from berm.world.world import World
 
-# measured with 2,000 grains; a discrete-element run without rotation gave about the same
-STEEPER = "grains that do not turn pile up at 19/36/47/65 degrees with 0.2/0.3/0.4/0.58"
+# measured with 2,000 grains: docs/theory/p2.md
+STEEPER = "grains that do not turn pile up at 15/33/45/55 degrees with 0.2/0.3/0.4/0.5"
 
 
+FIXED = ("p2", "published", "serial")  # solvers whose grains do not turn
+SOILS = ("gravel", "dry sand", "wet sand", "loam", "clay")  # presets with the bulk's friction
 SOFT = 1.0e7  # Pa: much softer than rock, so that steps are longer, [Bell05] 4
 
 
@@ -149,12 +151,15 @@ class GrainParams(SceneParams):
     )
     material: str = Field(
         "gravel",
-        description="preset that the grains' values start from; its friction is that of the bulk, "
-        "with which grains that do not turn pile up too steeply: dry sand 63, gravel 66 degrees",
+        description="preset that the grains' values start from; its friction is that of the bulk",
         json_schema_extra={"choices": list(MATERIALS.names())},
     )
     friction: float | None = Field(
-        None, ge=0.0, le=10.0, description="static friction coefficient; none: the preset's"
+        None,
+        ge=0.0,
+        le=10.0,
+        description="static friction coefficient; none: the preset's, and where grains do not turn "
+        "that with which they heap up at the preset's friction angle",
     )
     friction_kinetic: float | None = Field(
         None,
@@ -200,7 +205,10 @@ class GrainParams(SceneParams):
             kinetic = 0.9 * self.friction if kinetic is None else kinetic
         if kinetic is not None:
             changes["friction_kinetic"] = kinetic
-        return material(self.material, **changes)
+        preset = material(self.material)
+        if self.friction is None and self.solver in FIXED and preset.name in SOILS:
+            preset = calibrate(preset)
+        return preset.replace(**changes)
 
     def in_effect(self) -> dict[str, Any]:
         """Return all values, and where one is none, what the preset has instead."""

@@ -13,7 +13,7 @@ from berm.core.report import StepReport
 from berm.core.shapes import Plane
 from berm.scenes.base import SCENES, Outcome, Scene
 from berm.scenes.history import History
-from berm.scenes.params import STEEPER, GrainParams, inherited
+from berm.scenes.params import GrainParams
 from berm.world.emitters import Emitter
 from berm.world.measure import angle_of_repose
 from berm.world.world import World
@@ -25,7 +25,6 @@ STEEP = math.radians(38.0)  # and its slope
 class PileParams(GrainParams):
     """Parameters of the pile."""
 
-    friction: float | None = inherited(GrainParams, "friction", 0.4, STEEPER)
     grains: int = Field(2000, ge=50, le=5_000_000, description="grains poured")
     rate: float = Field(400.0, gt=0.0, le=1.0e6, description="grains a second")
     drop: float | None = Field(
