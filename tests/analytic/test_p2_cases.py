@@ -243,6 +243,26 @@ def test_a20_adhesion_holds_the_same_whatever_the_step(averaging, stiffness, zet
 
 
 @pytest.mark.parametrize("averaging", ["sweep", "mass"])
+def test_a20_whole_surface_carries_its_force_at_any_overlap(averaging):
+    """a pi r^2 above m g + k zeta: at rest; above m g: the spring relaxes; below: it falls."""
+    k, load = 1e4, G  # N, of 1 kg
+    zeta = 0.2 * load / k
+
+    def drop(force):
+        material = stuff(k, 0.0, adhesion=force / (np.pi * RADIUS**2))
+        solver = berm.P2(averaging=averaging, adhesion_area="whole")
+        world = berm.World(solver=solver, precision="float64")
+        world.add_grains([[0, 0, -RADIUS + zeta]], RADIUS, material=material)
+        world.add_body(berm.Plane(), material=material, rotation=rotation_about((1, 0, 0), np.pi))
+        world.run(1.0)
+        return -RADIUS + zeta - world.grains.position[0, 2]
+
+    assert abs(drop(1.25 * load)) < 1e-9
+    assert 0.1 * load / k - 1e-9 < drop(1.1 * load) < zeta
+    assert drop(0.95 * load) > 1.0
+
+
+@pytest.mark.parametrize("averaging", ["sweep", "mass"])
 @pytest.mark.parametrize("pull", [1.5, 5.0])
 def test_adhesion_resists_separation_and_draws_nothing_together(averaging, pull):
     """A cluster that sticks (a A_c = pull * k zeta), kicked, comes to rest as deep as it was.

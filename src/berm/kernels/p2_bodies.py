@@ -32,6 +32,7 @@ from berm.kernels.p2_law import (
     T_MU_K,
     T_MU_S,
     WEIGHT,
+    WHOLE,
 )
 from berm.kernels.p2_sweep import (
     clear_warm,
@@ -93,8 +94,10 @@ def answer(
 
 
 @inner
-def _area(gap, r):
+def _area(gap, r, flags):
     """Contact surface (36), quadratic in the penetration."""
+    if flags & WHOLE:
+        return math.pi * r * r if gap <= 0.0 else 0.0
     depth = min(max(-gap, 0.0), r) / r
     return math.pi * r * r * (1.0 - (depth - 1.0) ** 2)
 
@@ -146,7 +149,7 @@ def touch_bodies(
             pair = mat[i] * nmat + kinds[b]
             glue = 0.0
             if flags & ADHESIVE:
-                glue = table[T_ADHESION, pair] * _area(gap, r)
+                glue = table[T_ADHESION, pair] * _area(gap, r, flags)
             fx, fy, fz = answer(
                 nx, ny, nz, approach, rx, ry, rz, gap, w_n, w_t, px, py, pz, memory,
                 np.float64(table[T_K, pair]), np.float64(table[T_C, pair]),

@@ -105,7 +105,7 @@ def pair_response(
         stick = take(table[T_ADHESION], pair)
     glue = zero
     if flags & ADHESIVE:
-        glue = stick * pi * contact_area(gap, ri, rj, zero, one)
+        glue = stick * pi * contact_area(gap, ri, rj, zero, one, flags)
     dx = zero
     dy = zero
     dz = zero
@@ -167,7 +167,7 @@ def wall_response(
     gap = select(valid, gap, one)
     glue = zero
     if flags & ADHESIVE:
-        glue = take(table[T_ADHESION], pair) * pi * contact_area(gap, ri, ri, zero, one)
+        glue = take(table[T_ADHESION], pair) * pi * contact_area(gap, ri, ri, zero, one, flags)
     approach = way - share * moved
     fx, fy, fz = respond(
         nx, ny, nz, approach,

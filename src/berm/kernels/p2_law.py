@@ -33,8 +33,8 @@ NPAR = 19
 # rows of the material table, one column a pair of materials
 T_K, T_C, T_MU_S, T_MU_K, T_ADHESION = 0, 1, 2, 3, 4  # h^2 k, h c, -, -, h^2 a
 
-# flags: LAST iteration of a substep, STATS wanted
-ADHESIVE, ACCELERATED, LAST, STATS = 1, 2, 4, 8
+# flags: LAST iteration of a substep, STATS wanted, contacts stick with their WHOLE surface
+ADHESIVE, ACCELERATED, LAST, STATS, WHOLE = 1, 2, 4, 8, 16
 
 
 @inline
@@ -101,8 +101,10 @@ def respond(
 
 
 @inline
-def contact_area(gap, ri, rj, zero, one):
-    """Contact surface over pi (36), quadratic in the penetration."""
+def contact_area(gap, ri, rj, zero, one, flags=0):
+    """Contact surface over pi (36), quadratic in the penetration; WHOLE: all of it at a touch."""
     small = vmin(ri, rj)
+    if flags & WHOLE:
+        return select(gap <= zero, small * small, zero)
     depth = vmin(vmax(zero - gap, zero), small) / small
     return small * small * (one - (depth - one) * (depth - one))

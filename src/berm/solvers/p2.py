@@ -51,6 +51,8 @@ class P2:
     retest: published form: test C_s <= 0 in every iteration instead of once a step.
     skin: width of the neighbour list's margin, in radii.
     slip_speed: relative speed (m/s) above which kinetic friction holds; None: 1.5 g h.
+    adhesion_area: "overlap", as printed (36), which is friction rather than cohesion, or "whole":
+    pi r_min^2 as soon as grains touch (conserving forms), which makes a cohesive soil.
     """
 
     averaging: str = "sweep"
@@ -64,6 +66,7 @@ class P2:
     retest: bool = False
     skin: float = 0.1
     slip_speed: float | None = None
+    adhesion_area: str = "overlap"
 
     name = "p2"
     WALL_SKIN = 1.0  # mean radii: a grain may be knocked this far into a wall within a step
@@ -85,6 +88,9 @@ class P2:
             value = getattr(self, field)
             if not (math.isfinite(value) and low <= value <= high):
                 raise InputError(f"solver p2: {field}", value, f"{low} to {high}")
+        areas = ("overlap", "whole") if self.averaging in CONSERVING else ("overlap",)
+        if self.adhesion_area not in areas:
+            raise InputError("solver p2: adhesion_area", self.adhesion_area, ", ".join(areas))
         if self.acceleration > 0 and self.averaging != "mass":
             raise InputError(
                 "solver p2: acceleration", self.acceleration, "0, or averaging='mass' with it"
@@ -231,7 +237,7 @@ class P2:
         nmat = len(world.materials)
         common = self.only_kind * nmat + self.only_kind if self.only_kind >= 0 else -1
         stats = np.zeros((list_.slabs, 8))
-        base_flags = at.ADHESIVE if table[at.T_ADHESION].any() else 0
+        base_flags = self._flags(table)
         lists = (list_.part, list_.lanes, list_.ptr, list_.nbr, list_.imp)
         soil = (grains.material, nmat, common, table)
         touching = (walls.count, walls.rows, walls.body, walls.plane, walls.impulse, walls.total)
@@ -256,6 +262,12 @@ class P2:
             substeps, self.retest, *sums, stats,
         )  # fmt: skip
         return stats, substeps
+
+    def _flags(self, table: Array) -> int:
+        """What contacts of this world can do, for the kernels."""
+        if not table[at.T_ADHESION].any():
+            return 0
+        return at.ADHESIVE | (at.WHOLE if self.adhesion_area == "whole" else 0)
 
     def _parameters(self, world: WorldView, h: float) -> Array:
         par = np.zeros(at.NPAR, self.real)

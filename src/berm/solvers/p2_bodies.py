@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from berm.core.report import StepReport
 from berm.kernels import p2_bodies
-from berm.kernels import p2_law as at
 from berm.kernels.jit import use_threads_for
 from berm.solvers.base import Stages, WorldView
 from berm.solvers.rigid import Moving
@@ -90,7 +89,7 @@ def _touch_both(
             list_.imp, grains.x, grains.v, p2.row, grains.warm, grains.material, nmat, common,
             table, walls.count, walls.rows, walls.body, walls.plane, walls.impulse, walls.total,
             np.array([body.material for body in fixed] or [0], np.int32), p2._parameters(world, h),
-            at.ADHESIVE if table[at.T_ADHESION].any() else 0, p2.iterations, 1.0 / p2.substeps,
+            p2._flags(table), p2.iterations, 1.0 / p2.substeps,
             p2.real(p2.memory), list_.ref, stats, touching.count, touching.rows, touching.body,
             touching.plane, touching.impulse, touching.total, np.array(kinds, np.int32),
             rigid.x[rigid.dynamic], rigid.mobility[rigid.dynamic], given,
