@@ -368,7 +368,7 @@ def _update_slab(
 
 
 @inner
-def _integrate_slab(s, slab, x, v, row, par, stats):
+def integrate_slab(s, slab, x, v, row, par, stats):
     """New velocity and position from the corrected displacement (3); sleeping (Sec. 7)."""
     energy = 0.0
     largest = 0.0
@@ -393,7 +393,7 @@ def _integrate_slab(s, slab, x, v, row, par, stats):
 
 
 @inner
-def _predict_slab(s, slab, x, v, row, par):
+def predict_slab(s, slab, x, v, row, par):
     """Position and predicted displacement (2)."""
     step = splat4(par[H])
     pull = gravity_of(par)
@@ -431,7 +431,7 @@ def solve(
         par[SHARE] = 1.0 / substeps
         for number in prange(n):
             s = np.int64(number)  # one type, one compile
-            _predict_slab(s, slab, x, v, row, par)
+            predict_slab(s, slab, x, v, row, par)
         for number in prange(n):
             s = np.int64(number)
             _prepare_slab(
@@ -453,4 +453,4 @@ def solve(
                     s, slab, row, w_count, w_rows, w_imp, w_total, par, reach, base, acc
                 )
                 if last:
-                    _integrate_slab(s, slab, x, v, row, par, stats)
+                    integrate_slab(s, slab, x, v, row, par, stats)
