@@ -56,11 +56,12 @@ def bench(
         say(f"[yellow]no C++ twin:[/] {console.escape(why)}")
     rows = []
     for count in grains:
-        rows += _measure(count, counts, repeats, module)
+        found = _measure(count, counts, repeats, module)
         memory = _memory(count)
-        for row in rows:
-            if row["grains"] == count and row["engine"] == "berm":
+        for row in found:
+            if row["engine"] == "berm":
                 row["bytes_grain"] = memory
+        rows += found
     console.out.print()
     _show(rows)
     _show_stages(rows)

@@ -32,6 +32,7 @@ FORMS: dict[str, Callable[[], P2]] = {
 TWIN_FORMS = {"default": "sweep", "published": "published"}
 SETTLE_STEPS = 300
 LARGEST_TILE = 120_000  # grains that settle together
+SETTLE_AGAIN = 200  # steps of tiles side by side
 RELAX_STEPS = 60  # of another form, from the settled state
 CHUNK_SECONDS = 0.25  # wall time of one repeat
 
@@ -87,7 +88,7 @@ def _tiled(one: World, tiles: int) -> World:
     x, v = (np.tile(array, (tiles**2, 1)) for array in (one.grains.position, one.grains.velocity))
     world.add_grains(x + shift, RADIUS, v, soil())
     _add_box(world, tiles * width)
-    _run(world, RELAX_STEPS)
+    _run(world, SETTLE_AGAIN)
     return world
 
 
