@@ -293,7 +293,7 @@ class Rigid:
         )  # fmt: skip
 
     def _note_felt(self, scale: float) -> None:
-        """Add what contacts between bodies push them with, be they dynamic or not."""
+        """Add what contacts between bodies push them with."""
         rows, who = self.rows[: self.contacts], self.who[: self.contacts]
         push = scale * (rows[:, rc.LN, None] * rows[:, :3] + rows[:, rc.LT : rc.LT + 3])
         for side, sign in ((0, 1.0), (1, -1.0)):
@@ -318,6 +318,8 @@ class Rigid:
                 )
             body.follow()
         for k, body in enumerate(self.bodies):
+            if body.dynamic:  # those keep apart what grains do to them
+                continue
             force, torque = self.felt[k, :3], self.felt[k, 3:]
             body.force = body.force + force
             body.torque = body.torque + torque + np.cross(self.x[k] - self.org[k], force)
