@@ -33,7 +33,10 @@ class Berm:
             step = case.contact_time / STEPS_A_CONTACT
             spring = {"law": "history", "stiffness": 2 / 7, "damping": 0.5}
             self.label = "berm DEM linear/history"
-            solver = berm.DEM(normal="linear", tangential=spring, step_size=step)
+            solver = berm.DEM(
+                normal="linear", tangential=spring, step_size=step,
+                start_overlap=1.0,  # as LAMMPS: the packing is P2's, whose contacts are softer
+            )  # fmt: skip
             self.dt = self.frame / math.ceil(self.frame / step)
         else:
             self.label, solver = "berm P2 (default)", "p2"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
@@ -20,6 +22,17 @@ def test_zeros_are_aligned_and_writable(shape, dtype):
     assert not array.any()
     array[...] = 1
     assert array.all()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+def test_a_forked_process_has_its_own():
+    array = pages.zeros(300_000, np.float64)
+    child = os.fork()
+    if child == 0:
+        array[0] = 42.0
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert array[0] == 0.0
 
 
 def test_what_is_let_go_goes_back_to_the_system():

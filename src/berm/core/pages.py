@@ -14,6 +14,10 @@ import numpy.typing as npt
 
 LINE = 64  # bytes of a cache line
 SMALLEST = 1 << 20  # bytes from which an array has pages of its own
+# A forked process gets a copy, as of any array; Windows has neither forks nor flags
+PRIVATE: dict[str, Any] = (
+    {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+)
 
 
 def zeros(shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
@@ -23,7 +27,7 @@ def zeros(shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any
     size = count * kind.itemsize
     room: npt.NDArray[Any]
     if size >= SMALLEST:
-        room = np.frombuffer(mmap.mmap(-1, size), kind)
+        room = np.frombuffer(mmap.mmap(-1, size, **PRIVATE), kind)
     else:
         raw: npt.NDArray[Any] = np.zeros(size + LINE, np.uint8)
         first = -raw.ctypes.data % LINE

@@ -44,6 +44,31 @@ def _wall_gap(s, b, i, w_plane, x, u, par):
 
 
 @inner
+def _correct(nx, ny, nz, rx, ry, rz, gap, factor, radius, w, pair, table, flags):
+    """Correction (m) of the relative displacement r of a contact: (23), (30)-(33), (35)-(36)."""
+    approach = rx * nx + ry * ny + rz * nz
+    k = table[T_K, pair]
+    c = table[T_C, pair]
+    normal = -factor * (k * gap + c * approach) / (k + c)
+    cap_s = table[T_MU_S, pair] * abs(normal)
+    cap_k = table[T_MU_K, pair] * abs(normal)
+    if flags & ADHESIVE:
+        depth = min(max(-gap, 0.0), radius) / radius
+        glue = table[T_ADHESION, pair] * np.pi * radius**2 * (1.0 - (depth - 1.0) ** 2) * w
+        normal -= min(max(approach + normal, 0.0), glue)
+        cap_s += glue
+        cap_k += glue
+    sx = rx - approach * nx
+    sy = ry - approach * ny
+    sz = rz - approach * nz
+    slide = np.sqrt(sx * sx + sy * sy + sz * sz)
+    share = 1.0
+    if slide > cap_s:
+        share = min(cap_k / slide, 1.0)
+    return normal * nx - share * sx, normal * ny - share * sy, normal * nz - share * sz
+
+
+@inner
 def _wall_correction(
     s, b, i, pair, w_body, w_plane, w_imp, x, u, inv_mass, table, par, flags, out
 ):
@@ -55,30 +80,13 @@ def _wall_correction(
     rx = u[i, 0] - par[SHARE] * w_plane[s, b, 4]
     ry = u[i, 1] - par[SHARE] * w_plane[s, b, 5]
     rz = u[i, 2] - par[SHARE] * w_plane[s, b, 6]
-    approach = rx * nx + ry * ny + rz * nz
-    k = table[T_K, pair]
-    c = table[T_C, pair]
-    normal = -w_imp[s, b, 3] * (k * gap + c * approach) / max(k + c, 1e-30)
-    cap_s = table[T_MU_S, pair] * abs(normal)
-    cap_k = table[T_MU_K, pair] * abs(normal)
-    if flags & ADHESIVE:
-        depth = min(max(-gap, 0.0), x[i, 3]) / x[i, 3]
-        area = np.pi * x[i, 3] * x[i, 3] * (1.0 - (depth - 1.0) ** 2)
-        glue = table[T_ADHESION, pair] * area * inv_mass
-        normal -= min(max(approach + normal, 0.0), glue)
-        cap_s += glue
-        cap_k += glue
-    sx = rx - approach * nx
-    sy = ry - approach * ny
-    sz = rz - approach * nz
-    slide = np.sqrt(sx * sx + sy * sy + sz * sz)
-    share = 1.0
-    if slide > cap_s:
-        share = min(cap_k / slide, 1.0)
+    cx, cy, cz = _correct(
+        nx, ny, nz, rx, ry, rz, gap, w_imp[s, b, 3], x[i, 3], inv_mass, pair, table, flags
+    )
     lean = 1.0 + par[EPS] * (nx * par[UP_X] + ny * par[UP_Y] + nz * par[UP_Z])
-    out[0] = lean * (normal * nx - share * sx)
-    out[1] = lean * (normal * ny - share * sy)
-    out[2] = lean * (normal * nz - share * sz)
+    out[0] = lean * cx
+    out[1] = lean * cy
+    out[2] = lean * cz
     return gap
 
 
@@ -135,34 +143,17 @@ def _pair(i, j, slot, m, imp, x, u, pair, table, flags, retest, count, stats):
     else:
         nz += 1.0
     w = u[i, 3] + u[j, 3]
-    approach = rx * nx + ry * ny + rz * nz
-    k = table[T_K, pair]
-    c = table[T_C, pair]
-    normal = -imp[8 * slot + m] * (k * gap + c * approach) / (k + c)
-    cap_s = table[T_MU_S, pair] * abs(normal)
-    cap_k = table[T_MU_K, pair] * abs(normal)
-    if flags & ADHESIVE:
-        small = min(x[i, 3], x[j, 3])
-        depth = min(max(-gap, 0.0), small) / small
-        glue = table[T_ADHESION, pair] * np.pi * small**2 * (1.0 - (depth - 1.0) ** 2) * w
-        normal -= min(max(approach + normal, 0.0), glue)
-        cap_s += glue
-        cap_k += glue
-    sx = rx - approach * nx
-    sy = ry - approach * ny
-    sz = rz - approach * nz
-    slide = np.sqrt(sx * sx + sy * sy + sz * sz)
-    share = 1.0
-    if slide > cap_s:
-        share = min(cap_k / slide, 1.0)
+    cx, cy, cz = _correct(
+        nx, ny, nz, rx, ry, rz, gap, imp[8 * slot + m], min(x[i, 3], x[j, 3]), w, pair, table, flags
+    )
     mine = u[i, 3] / w
     other = u[j, 3] / w
-    u[i, 0] += mine * (normal * nx - share * sx)
-    u[i, 1] += mine * (normal * ny - share * sy)
-    u[i, 2] += mine * (normal * nz - share * sz)
-    u[j, 0] -= other * (normal * nx - share * sx)
-    u[j, 1] -= other * (normal * ny - share * sy)
-    u[j, 2] -= other * (normal * nz - share * sz)
+    u[i, 0] += mine * cx
+    u[i, 1] += mine * cy
+    u[i, 2] += mine * cz
+    u[j, 0] -= other * cx
+    u[j, 1] -= other * cy
+    u[j, 2] -= other * cz
     if count:
         stats[0, 0] += max(-gap, 0.0)
         stats[0, 1] = max(stats[0, 1], -gap)

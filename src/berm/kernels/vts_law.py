@@ -5,6 +5,7 @@ Every constraint is a row of twelve numbers and an impulse P (N s), kept as a ve
   [4] size: radii or rest length (m)            [5] alpha: omega over inverse mass d_i, (32)
   [6] friction coefficient                      [7] bounce: e times approach speed, <= 0 (m/s)
   [8:11] velocity of the body (m/s)             [11] share of the correction, stiffness of cloth
+Those of a pair of grains have nothing in [8:12].
 As x = x0 + h v holds all through a step (Alg. 1 moves both by the same impulse), the position error
 of an iteration follows from velocities alone.
 """

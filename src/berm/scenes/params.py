@@ -206,7 +206,8 @@ class GrainParams(SceneParams):
         if kinetic is not None:
             changes["friction_kinetic"] = kinetic
         preset = material(self.material)
-        if self.friction is None and self.solver in FIXED and preset.name in SOILS:
+        given = self.friction is not None or self.friction_kinetic is not None
+        if not given and self.solver in FIXED and preset.name in SOILS:
             preset = calibrate(preset)
         return preset.replace(**changes)
 

@@ -177,12 +177,12 @@ class P2:
             self.mean_mass = float(grains.mass.mean())
             # at least as far as a grain may go while the list of pairs is kept; where contact is
             # decided at the start of a step, what may be met within it does not count
-            far = 0.5 * self.skin + AHEAD_MOST + KNOCK + KNOCK_FAST
+            mean = float(grains.radius.mean(dtype=np.float64))
             if self.averaging in CONSERVING or self.retest or self.substeps > 1:
-                far = max(self.WALL_SKIN, far)
+                far = 0.5 * self.skin + AHEAD_MOST + KNOCK + KNOCK_FAST
+                self.wall_skin = max(self.WALL_SKIN, far) * mean
             else:
-                far = self.skin
-            self.wall_skin = far * float(grains.radius.mean(dtype=np.float64))
+                self.wall_skin = self.skin * max(mean, 0.6 * float(grains.radius.max()))
             kinds = grains.material[: grains.n]
             self.only_kind = int(kinds[0]) if kinds.min() == kinds.max() else -1
         fresh = under_way or self.contacts.is_stale(grains, dt / self.substeps)

@@ -320,9 +320,8 @@ class Rigid:
         for k, body in enumerate(self.bodies):
             if body.dynamic:  # those keep apart what grains do to them
                 continue
-            force, torque = self.felt[k, :3], self.felt[k, 3:]
-            body.force = body.force + force
-            body.torque = body.torque + torque + np.cross(self.x[k] - self.org[k], force)
+            body.force = body.force + self.felt[k, :3]
+            body.torque = body.torque + self.felt[k, 3:]  # its centre here is its origin
         for joint, place, load in zip(world.joints, self.place, self.loads, strict=True):
             joint.place = float(place)
             joint.force, joint.torque = load[:3].copy(), load[3:].copy()
