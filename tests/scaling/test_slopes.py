@@ -10,6 +10,7 @@ import pytest
 
 import berm
 from berm.scenes.base import make_params, run_scene, scene
+from berm.scenes.pile import PileParams
 from berm.world.measure import angle_of_repose
 
 CLOSE = 3.0  # degrees
@@ -105,3 +106,9 @@ def test_calibrate_changes_friction_only_and_names_its_range():
     assert berm.calibrate("dry sand", 38.0).friction_static > law.friction_static
     with pytest.raises(berm.InputError, match=r"dry sand.*70.*degrees"):
         berm.calibrate("dry sand", 70.0)
+
+
+def test_kinetic_friction_alone_leaves_the_preset_as_it_is():
+    law = PileParams(friction_kinetic=0.5).make_material()
+    assert law.friction_kinetic == 0.5
+    assert law.friction_static == berm.material("gravel").friction_static
