@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from berm.core.materials import calibrate
 from berm.io import checkpoint
 from berm.io.recording import Recording
 
@@ -262,6 +263,19 @@ def test_scenes_lists_all_and_one(typed: Any) -> None:
     one = typed("scenes", "pile")
     assert one.returncode == 0
     assert "grains" in one.stdout and "2000" in one.stdout and "radius" in one.stdout
+
+
+def test_materials_are_listed_and_calibrated(typed: Any) -> None:
+    listed = typed("materials")
+    assert listed.returncode == 0
+    assert "dry sand" in listed.stdout
+    sand = typed("materials", "dry sand", "--angle", "33")
+    law = calibrate("dry sand", 33.0)
+    assert f"friction_static {law.friction_static:.3f}" in sand.stdout
+    assert typed("materials", "rough wall").returncode == 0
+    wrong = typed("materials", "gravel", "--angle", "80")
+    assert wrong.returncode == 2
+    assert "gravel" in wrong.stderr and "degrees" in wrong.stderr
 
 
 def test_info() -> None:

@@ -167,6 +167,23 @@ def scenes(
     show(name)
 
 
+@app.command()
+def materials(
+    name: Annotated[str | None, typer.Argument(help="One material: its properties.")] = None,
+    angle: Annotated[
+        float | None, typer.Option(help="Angle of repose to calibrate friction for, degrees.")
+    ] = None,
+    strength: Annotated[
+        bool, typer.Option("--strength", help="Measure cohesion and friction angle of its bulk.")
+    ] = False,
+    confining: Annotated[str, typer.Option(help="Stresses of that test, Pa.")] = "2000,4000,8000",
+) -> None:
+    """List the materials, or one with the friction that makes it heap up right."""
+    from berm.apps.materials import materials as show
+
+    show(name, angle, strength, _numbers(confining, "--confining"))
+
+
 @app.command(epilog=EXIT_CODES)
 def figures(
     paper: Annotated[str, typer.Argument(help="Paper, e.g. holz2014.")],
