@@ -44,7 +44,8 @@ def apart(friction, seeds, grains=800, dt=1 / 600):
 
 
 def test_slope_is_within_3_degrees_of_gauss_seidel_with_the_same_substep():
-    assert abs(apart(0.3, [0], grains=400)) < CLOSE
+    """Mean of four: two heaps of so few grains differ by -2.9 to 3.4 degrees (six seeds)."""
+    assert abs(apart(0.3, range(4), grains=400)) < CLOSE
 
 
 def test_gauss_seidel_with_steps_of_a_60th_is_not_converged():
