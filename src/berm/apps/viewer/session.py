@@ -18,7 +18,7 @@ from berm.core.errors import BermError
 FRAME_EVERY = (
     0.9 / 60.0
 )  # s between two moments, at least; a world that keeps 60 Hz shows each step
-SHARE = 0.05  # of the time that frames may take from a simulation that has none to spare
+SHARE = 0.02  # of the time that frames may take from a simulation that has none to spare
 MEMORY = 0.8  # of the cost of a frame, per frame
 STATUS_EVERY = 0.2  # s between two statuses, unless something was commanded
 LATE = 0.25  # s behind the clock from which on lost time is not made up for
