@@ -29,6 +29,7 @@ if _jit.JIT_ON:
         with_last,
     )
     from berm.kernels.vec8_memory import (
+        fetch8_at,
         gather4,
         gather8,
         gather8_at,
@@ -52,6 +53,7 @@ else:
     from berm.kernels.vec8_plain import (  # noqa: F401
         bits,
         count_zeros,
+        fetch8_at,
         fma,
         gather4,
         gather8,

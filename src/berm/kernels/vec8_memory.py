@@ -334,6 +334,24 @@ def scatter_tail8_at(typingctx: Any, array: Any, index: Any, first: Any, columns
 
 
 @intrinsic
+def fetch8_at(typingctx: Any, array: Any, index: Any, first: Any) -> Any:
+    """Begin to load the rows array[index[first + k]] of an (N, 16) array into the cache."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        ary = _array(context, builder, sig.args[0], args[0])
+        byte = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [byte, I32, I32, I32])
+        prefetch = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+        for row in _rows_of_list(context, builder, sig, args):
+            pointer = builder.bitcast(_row_pointer(builder, ary.data, row, 16, 4), byte)
+            write, locality, data = (ir.Constant(I32, number) for number in (0, 3, 1))
+            builder.call(prefetch, [pointer, write, locality, data])
+        return context.get_dummy_value()
+
+    return types.none(array, index, types.int64), codegen
+
+
+@intrinsic
 def store4(typingctx: Any, array: Any, first: Any, columns: Any) -> Any:
     """array[first + k, c] = columns[c][k] of an (N, 4) array."""
 

@@ -45,6 +45,10 @@ def gather12_at(array: Any, index: Any, first: int) -> Any:
     return gather12(array, index[first : first + LANES])
 
 
+def fetch8_at(array: Any, index: Any, first: int) -> None:
+    """Nothing: NumPy fetches by itself."""
+
+
 def load4(array: Any, first: int) -> Any:
     return gather4(array, np.arange(first, first + LANES))
 
