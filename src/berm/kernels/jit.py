@@ -93,13 +93,25 @@ def _cached(function: Callable[..., Any]) -> None:
         numba.config.CACHE_DIR = str(folder)
 
 
+def _own_files(dispatcher: Any) -> Any:
+    """Let each process name the files that it caches: numba counts, and two may count alike.
+
+    Of two that compile different signatures at the same time, one would find the other's code.
+    """
+    file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    if hasattr(file, "_data_name_pattern"):
+        pattern = file._data_name_pattern
+        file._data_name = lambda number: f"{os.getpid()}-{pattern.format(number=number)}"
+    return dispatcher
+
+
 _COMMON = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": False}
 
 
 def jit(function: Callable[..., Any]) -> Any:
     """Compile a plain loop; cached on disk, releases the GIL, IEEE arithmetic."""
     _cached(function)
-    return numba.njit(**_COMMON)(function)
+    return _own_files(numba.njit(**_COMMON)(function))
 
 
 def inner(function: Callable[..., Any]) -> Any:
@@ -132,7 +144,7 @@ def inline(function: Callable[..., Any]) -> Any:
 def pjit(function: Callable[..., Any]) -> Any:
     """Compile a loop over slabs that runs on all threads; its body is one call."""
     _cached(function)
-    return numba.njit(parallel=True, **_COMMON)(function)
+    return _own_files(numba.njit(parallel=True, **_COMMON)(function))
 
 
 prange = numba.prange
