@@ -45,6 +45,8 @@ INLINE Row gather_row(const float* rows, const row4* r) {
     return {gather4<8>(rows, r), gather4<8>(rows + 4, r), gather4<8>(rows + 8, r)};
 }
 
+constexpr int kSlotsAhead = 4, kSlicesAhead = 2;      // how far ahead rows are fetched
+
 // The contacts of a slab from a slice on, eight after eight.
 template <bool STATS>
 struct Stream {
@@ -53,18 +55,20 @@ struct Stream {
     int sl;
     Row own, other;
     i8 self;
-    const row4 *rj, *end, *ri;
+    const row4 *rj, *end, *ri, *last;
     float* P;
     v8 total, most, number;
 
     Stream(Twin& w, SweepSlab& slab, int begin = 0) : rows(w.row.p), s(slab), sl(begin - 1) {
         total = most = number = _mm256_setzero_ps();
+        last = s.idx.p + 8 * (size_t)std::max(s.sptr[s.slices] - 1, 0);
         open();
     }
     bool more() const { return sl < s.slices; }
     __attribute__((always_inline)) void open() {
         if (++sl >= s.slices) return;
         ri = s.srow.p + 8 * (size_t)sl;
+        fetch8(rows, s.srow.p + 8 * (size_t)std::min(sl + kSlicesAhead, s.slices - 1));
         self = _mm256_load_si256((const i8*)ri);
         own = gather_row(rows, ri);
         rj = s.idx.p + 8 * (size_t)s.sptr[sl];
@@ -75,6 +79,7 @@ struct Stream {
     __attribute__((always_inline)) void step(const Law& l) {
         // the rows of a slice share no grain: the next partners can be fetched before these have moved
         const Row next = gather_row(rows, rj + 8 < end ? rj + 8 : rj);
+        fetch8(rows, std::min(rj + 8 * kSlotsAhead, last));
         const V3 p = {_mm256_load_ps(P), _mm256_load_ps(P + 8), _mm256_load_ps(P + 16)};
         const v8 ux = sub(own.a.x, other.a.x), uy = sub(own.a.y, other.a.y), uz = sub(own.a.z, other.a.z);
         const v8 dx = add(sub(own.x.x, other.x.x), ux), dy = add(sub(own.x.y, other.x.y), uy), dz = add(sub(own.x.z, other.x.z), uz);

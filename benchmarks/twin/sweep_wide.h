@@ -59,9 +59,12 @@ static void sweep_two(Twin& w, SweepSlab& A, SweepSlab& B, float memory) {
     const w16 K = wide(l.k), C = wide(l.c), mu_s = wide(l.mu_s), mu_k = wide(l.mu_k), slip = wide(l.slip), part = wide(l.memory),
               relax = wide(l.relax), one = _mm512_set1_ps(1), zero = _mm512_setzero_ps(), tiny = wide(l.tiny);
     float* rows = w.row.p;
+    const row4 *last_a = A.idx.p + 8 * (size_t)std::max(A.sptr[A.slices] - 1, 0), *last_b = B.idx.p + 8 * (size_t)std::max(B.sptr[B.slices] - 1, 0);
     alignas(32) float spare_a[24] = {0}, spare_b[24] = {0};
     for (int sl = 0, end = std::min(A.slices, B.slices); sl < end; sl++) {
         const row4 *ra = A.srow.p + 8 * (size_t)sl, *rb = B.srow.p + 8 * (size_t)sl;
+        fetch8(rows, A.srow.p + 8 * (size_t)std::min(sl + kSlicesAhead, A.slices - 1));
+        fetch8(rows, B.srow.p + 8 * (size_t)std::min(sl + kSlicesAhead, B.slices - 1));
         const int na = A.sptr[sl + 1] - A.sptr[sl], nb = B.sptr[sl + 1] - B.sptr[sl], most = std::max(na, nb);
         const row4 *ia = A.idx.p + 8 * (size_t)A.sptr[sl], *ib = B.idx.p + 8 * (size_t)B.sptr[sl];
         float *pa = A.impulse.p + 24 * (size_t)A.sptr[sl], *pb = B.impulse.p + 24 * (size_t)B.sptr[sl];
@@ -71,6 +74,8 @@ static void sweep_two(Twin& w, SweepSlab& A, SweepSlab& B, float memory) {
         for (int k = 0; k < most; k++) {
             const row4 *next_a = k + 1 < na ? ia + 8 * (k + 1) : ra, *next_b = k + 1 < nb ? ib + 8 * (k + 1) : rb;   // idle beyond its end
             const WideRow next = gather_wide_row(rows, next_a, next_b);
+            fetch8(rows, std::min(ia + 8 * (k + kSlotsAhead), last_a));
+            fetch8(rows, std::min(ib + 8 * (k + kSlotsAhead), last_b));
             float *P = k < na ? pa + 24 * k : spare_a, *Q = k < nb ? pb + 24 * k : spare_b;
             const w16 px = both(P, Q), py = both(P + 8, Q + 8), pz = both(P + 16, Q + 16);
             const w16 ux = sub(own.a.x, other.a.x), uy = sub(own.a.y, other.a.y), uz = sub(own.a.z, other.a.z);

@@ -32,7 +32,7 @@ FORMS: dict[str, Callable[[], P2]] = {
 TWIN_FORMS = {"default": "sweep", "published": "published"}
 SETTLE_STEPS = 300
 LARGEST_TILE = 120_000  # grains that settle together
-SETTLE_AGAIN = 200  # steps of tiles side by side
+QUIET, PATIENCE = 20, 600  # settled: so many steps without a new list; steps to wait for that
 RELAX_STEPS = 60  # of another form, from the settled state
 CHUNK_SECONDS = 0.25  # wall time of one repeat
 
@@ -69,7 +69,7 @@ def _add_box(world: World, width: float) -> None:
 
 
 def settled_bed(grains: int) -> World:
-    """Return the default form's bed after it has settled.
+    """Return the default form's bed after it has come to rest.
 
     A large one is put together from copies of a smaller one side by side, which are left to settle
     again: to let a million grains collapse takes many minutes.
@@ -77,7 +77,9 @@ def settled_bed(grains: int) -> World:
     tiles = math.ceil(math.sqrt(grains / LARGEST_TILE))
     world = bed(grains // tiles**2, FORMS["default"]())
     _run(world, SETTLE_STEPS)
-    return world if tiles == 1 else _tiled(world, tiles)
+    world = world if tiles == 1 else _tiled(world, tiles)
+    _rest(world)
+    return world
 
 
 def _tiled(one: World, tiles: int) -> World:
@@ -88,8 +90,16 @@ def _tiled(one: World, tiles: int) -> World:
     x, v = (np.tile(array, (tiles**2, 1)) for array in (one.grains.position, one.grains.velocity))
     world.add_grains(x + shift, RADIUS, v, soil())
     _add_box(world, tiles * width)
-    _run(world, SETTLE_AGAIN)
     return world
+
+
+def _rest(world: World) -> None:
+    """Step until the list of pairs is kept: a single grain that falls makes a new one."""
+    quiet = 0
+    for _ in range(PATIENCE):
+        quiet = 0 if world.step().rebuilt else quiet + 1
+        if quiet == QUIET:
+            break
 
 
 def _run(world: World, steps: int) -> None:
