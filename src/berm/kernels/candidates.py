@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from berm.kernels.jit import inner, pjit, prange
+from berm.kernels.jit import inline, inner, pjit, prange
 from berm.kernels.neighbours import CHUNK
+from berm.kernels.vec8 import bits, load4, splat
 
 WINDOW = 256  # rows that are sorted by the number of their contacts: neighbours stay near
 MOST_KEY = 255
+ALL_LANES = 255
 
 
 @inner
@@ -70,23 +72,33 @@ def note_rooms(n, x, wide, ref):
         _rooms_chunk(np.int64(number), n, x, wide, ref)
 
 
-@inner
-def _outside(i, px, py, pz, ref):
-    px -= ref[i, 0]
-    py -= ref[i, 1]
-    pz -= ref[i, 2]
-    return not (px * px + py * py + pz * pz <= ref[i, 3])
+@inline
+def _inside(dx, dy, dz, room2):
+    """Whether they are within their rooms, one or eight; numbers that are none are not."""
+    return dx * dx + dy * dy + dz * dz <= room2
 
 
 @inner
 def _left_chunk(c, n, x, v, dt, whole, ref):
-    left = False
-    for i in range(c * CHUNK, min(n, (c + 1) * CHUNK)):
-        px, py, pz = x[i, 0] + dt * v[i, 0], x[i, 1] + dt * v[i, 1], x[i, 2] + dt * v[i, 2]
-        left |= _outside(i, px, py, pz, ref)
+    time = splat(dt)
+    last = min(n, (c + 1) * CHUNK)
+    eights = last - last % 8
+    for b in range(c * CHUNK, eights, 8):
+        px, py, pz, _ = load4(x, b)
+        vx, vy, vz, _ = load4(v, b)
+        rx, ry, rz, room2 = load4(ref, b)
+        dx, dy, dz = px - rx, py - ry, pz - rz
+        inside = _inside(dx + time * vx, dy + time * vy, dz + time * vz, room2)
         if whole:
-            left |= _outside(i, x[i, 0], x[i, 1], x[i, 2], ref)
-    return left
+            inside = inside & _inside(dx, dy, dz, room2)
+        if bits(inside) != ALL_LANES:
+            return True
+    for i in range(eights, last):
+        ex, ey, ez = x[i, 0] - ref[i, 0], x[i, 1] - ref[i, 1], x[i, 2] - ref[i, 2]
+        alone = _inside(ex + dt * v[i, 0], ey + dt * v[i, 1], ez + dt * v[i, 2], ref[i, 3])
+        if not alone or (whole and not _inside(ex, ey, ez, ref[i, 3])):
+            return True
+    return False
 
 
 @pjit

@@ -34,14 +34,17 @@ from berm.kernels.vec8 import fma, lane, quad, set_quad, splat4, with_last
 
 
 @inner
-def predict_slab(s, slab, x, v, row, par):
-    """Position and predicted displacement (2)."""
+def predict_slab(s, slab, x, v, row, place, par):
+    """Position and predicted displacement (2); place (n, 4): predicted position and radius."""
     step = splat4(par[H])
     pull = gravity_of(par)
+    none = par[GX] - par[GX]
     for i in range(slab[s], slab[s + 1]):
         speed = quad(v, i)
+        way = fma(step, speed, pull)
         set_quad(row, 2 * i, quad(x, i))
-        set_quad(row, 2 * i + 1, with_last(fma(step, speed, pull), lane(speed, 3)))
+        set_quad(row, 2 * i + 1, with_last(way, lane(speed, 3)))
+        set_quad(place, i, quad(x, i) + with_last(way, none))
 
 
 @inner
@@ -83,12 +86,12 @@ def integrate_slab(s, slab, x, v, row, par, stats):
 
 @inner
 def _choose_slab(
-    s, part, lanes, ptr, nbr, t_used, t_lanes, t_ptr, t_nbr, factor, row, mat, nmat, plain, table,
-    w_count, w_rows, w_body, w_plane, t_count, t_rows, t_from, t_face, t_law, t_push, body_mat, par,
+    s, part, lanes, ptr, nbr, t_used, t_lanes, t_ptr, t_nbr, factor, acc, row, mat, nmat, plain,
+    table, w_count, w_rows, w_body, w_plane, t_count, t_rows, t_from, t_face, t_law, t_push, body_mat, par,
     iterations, retest,
 ):  # fmt: skip
     choose_pairs(
-        s, part, lanes, ptr, nbr, t_used, t_lanes, t_ptr, t_nbr, factor, row, mat, nmat, plain,
+        s, part, lanes, ptr, nbr, t_used, t_lanes, t_ptr, t_nbr, factor, acc, row, mat, nmat, plain,
         table, iterations, retest,
     )  # fmt: skip
     choose_walls(
@@ -152,12 +155,12 @@ def solve(
         par[FRACTION] = sub / substeps
         for number in prange(n):
             s = np.int64(number)  # one type, one compile
-            predict_slab(s, slab, x, v, row, par)
+            predict_slab(s, slab, x, v, row, acc, par)  # sums are not begun
         for number in prange(n):
             s = np.int64(number)
             _choose_slab(
-                s, part, lanes, ptr, nbr, t_used, t_lanes, t_ptr, t_nbr, factor, row, mat, nmat,
-                plain, table, w_count, w_rows, w_body, w_plane, t_count, t_rows, t_from, t_face,
+                s, part, lanes, ptr, nbr, t_used, t_lanes, t_ptr, t_nbr, factor, acc, row, mat,
+                nmat, plain, table, w_count, w_rows, w_body, w_plane, t_count, t_rows, t_from, t_face,
                 t_law, t_push, body_mat, par, iterations, retest,
             )  # fmt: skip
         for it in range(iterations):

@@ -31,7 +31,9 @@ from berm.kernels.p2_law import (
     contact_area,
 )
 from berm.kernels.vec8 import (
+    bits,
     fma,
+    gather4_at,
     gather8_at,
     load,
     scatter_add4_at,
@@ -48,40 +50,39 @@ NUDGE = 1e-18  # m: coincident centres have no normal, and get the one that poin
 
 @inner
 def choose_pairs(
-    s, part, lanes, ptr, nbr, t_used, t_lanes, t_ptr, t_nbr, factor, row, mat, nmat, plain, table,
-    iterations, retest,
+    s, part, lanes, ptr, nbr, t_used, t_lanes, t_ptr, t_nbr, factor, place, row, mat, nmat, plain,
+    table, iterations, retest,
 ):  # fmt: skip
     """Pack the candidates that touch, or all where contact is tested anew in each iteration.
 
-    factor: that of (28) of each contact; in the plain case all have the same.
+    place (n, 4): predicted position and radius; factor: that of (28) of each contact, in the plain
+    case all have the same.
     """
     known = -1.0
     known_pair = -1
     root = 0.0
-    length = np.zeros(8, np.int32)  # of each lane
-    hits = np.zeros(8, np.int32)
-    none = splat(np.int32(0))
-    one = splat(np.int32(1))
+    length = np.zeros(8, np.int64)  # of each lane
     t = part[s]
     slot = ptr[part[s]]
     t_ptr[t + s] = slot
     for q in range(part[s], part[s + 1]):
         rows = load(lanes, 8 * q)
-        xi, yi, zi, ri, ui, vi, wi, _ = gather8_at(row, lanes, 8 * q)
-        store(length, 0, none)
+        xi, yi, zi, ri = gather4_at(place, lanes, 8 * q)
+        for m in range(8):
+            length[m] = 0
         for k in range(8 * ptr[q], 8 * ptr[q + 1], 8):
-            xj, yj, zj, rj, uj, vj, wj, _ = gather8_at(row, nbr, k)
             touching = rows != load(nbr, k)
             if not retest:
-                nx = (xi - xj) + (ui - uj)
-                ny = (yi - yj) + (vi - vj)
-                nz = (zi - zj) + (wi - wj)
+                xj, yj, zj, rj = gather4_at(place, nbr, k)
+                nx = xi - xj
+                ny = yi - yj
+                nz = zi - zj
                 limit = ri + rj
-                far2 = fma(nx, nx, fma(ny, ny, nz * nz))
-                touching = touching & (far2 <= limit * limit)
-            store(hits, 0, select(touching, one, none))
+                touching = touching & (fma(nx, nx, fma(ny, ny, nz * nz)) <= limit * limit)
+            hits = bits(touching)
             for m in range(8):  # no jumps: hits cannot be foreseen, so the next one overwrites
-                t_nbr[8 * (slot + length[m]) + m] = nbr[k + m]
+                at = 8 * (slot + length[m]) + m
+                t_nbr[at] = nbr[k + m]
                 if not plain:
                     i = lanes[8 * q + m]
                     j = nbr[k + m]
@@ -91,8 +92,8 @@ def choose_pairs(
                         known = w
                         known_pair = pair
                         root = root_factor(table[T_K, pair], table[T_C, pair], w, iterations)
-                    factor[8 * (slot + length[m]) + m] = root
-                length[m] += hits[m]
+                    factor[at] = root
+                length[m] += hits >> m & 1
         longest = np.int64(0)
         for m in range(8):
             longest = max(longest, length[m])

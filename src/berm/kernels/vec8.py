@@ -30,6 +30,7 @@ if _jit.JIT_ON:
     )
     from berm.kernels.vec8_memory import (
         gather4,
+        gather4_at,
         gather8,
         gather8_at,
         gather12,
@@ -54,6 +55,7 @@ else:
         count_zeros,
         fma,
         gather4,
+        gather4_at,
         gather8,
         gather8_at,
         gather12,

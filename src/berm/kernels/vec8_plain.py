@@ -32,6 +32,10 @@ def gather8(array: Any, index: Any) -> Any:
     return tuple(rows[:, c].copy() for c in range(8))
 
 
+def gather4_at(array: Any, index: Any, first: int) -> Any:
+    return gather4(array, index[first : first + LANES])
+
+
 def gather8_at(array: Any, index: Any, first: int) -> Any:
     return gather8(array, index[first : first + LANES])
 
