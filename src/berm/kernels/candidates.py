@@ -16,7 +16,7 @@ from berm.kernels.jit import inline, inner, pjit, prange
 from berm.kernels.neighbours import CHUNK
 from berm.kernels.vec8 import bits, load4, splat
 
-WINDOW = 256  # rows that are sorted by the number of their contacts: neighbours stay near
+WINDOW = 512  # rows that are sorted by the number of their contacts: neighbours stay near
 MOST_KEY = 255
 ALL_LANES = 255
 
@@ -110,17 +110,20 @@ def any_left(n, x, v, dt, whole, ref, flag):
 
 
 @inner
-def _touches(i, first, last, found, x, wide):
-    """How many of the candidates found[first:last] touch row i where they are expected."""
-    several = 0
+def _look_at(i, first, last, found, x, wide):
+    """Of the candidates found[first:last] of row i: how many touch, the least and the largest."""
+    touches = 0
+    low = high = np.int32(i)
     for k in range(first, last):
         j = found[k]
         dx = wide[i, 0] - wide[j, 0]
         dy = wide[i, 1] - wide[j, 1]
         dz = wide[i, 2] - wide[j, 2]
         limit = x[i, 3] + x[j, 3]
-        several += dx * dx + dy * dy + dz * dz <= limit * limit
-    return several
+        touches += dx * dx + dy * dy + dz * dz <= limit * limit
+        low = min(low, j)
+        high = max(high, j)
+    return touches, low, high
 
 
 @inner
@@ -143,23 +146,20 @@ def _queue_window(low, high, count, key, rising, queue, at):
 @inner
 def _group_slab(s, slab, found, count, x, wide, queue, width, reach):
     """Rows of a slab, eight by eight, those with as many contacts together; how many slices."""
-    low, high = slab[s], slab[s + 1]
+    low, high = slab[s], slab[s + 1] - 1
     key = np.empty(WINDOW, np.int64)
     first = np.int64(0)
     at = np.int64(0)
     for begin in range(slab[s], slab[s + 1], WINDOW):
         end = min(begin + WINDOW, slab[s + 1])
         for i in range(begin, end):
-            last = first + count[i]
-            touches = _touches(i, first, last, found, x, wide)
+            touches, least, most = _look_at(i, first, first + count[i], found, x, wide)
             key[i - begin] = min(8 * touches + count[i], MOST_KEY)
-            for k in range(first, last):
-                low = min(low, np.int64(found[k]))
-                high = max(high, np.int64(found[k]) + 1)
-            first = last
+            low, high = min(low, least), max(high, most)
+            first += count[i]
         # falling and rising in turns: where windows meet, rows are alike too
         at = _queue_window(begin, end, count, key, (begin - slab[s]) // WINDOW % 2, queue, at)
-    reach[s, 0], reach[s, 1] = low, high
+    reach[s, 0], reach[s, 1] = low, high + 1
     slices = (at + 7) // 8
     for k in range(at, 8 * slices):
         queue[k] = -1

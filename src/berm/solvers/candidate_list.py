@@ -14,7 +14,7 @@ from berm.solvers.contact_list import ContactList
 
 Array = npt.NDArray[Any]
 
-LINGER = 6.0  # steps whose way a grain has room for, as far as that ...
+LINGER = 12.0  # steps whose way a grain has room for, as far as that ...
 MOST = 2.0  # ... is no more than so many radii, and no more than half a skin on average
 
 

@@ -25,7 +25,7 @@ from berm.solvers.candidate_list import CandidateList, outside
 from berm.solvers.contact_list import ContactList
 from berm.solvers.p2_bodies import step_with_bodies
 from berm.solvers.rigid import Rigid
-from berm.solvers.walls import Walls
+from berm.solvers.walls import Walls, is_flat
 
 Array = npt.NDArray[Any]
 
@@ -70,7 +70,7 @@ class P2:
     adhesion_area: str = "overlap"
 
     name = "p2"
-    WALL_ROOM = 0.25  # radii: a grain that touches a wall may go this far before it is found anew
+    WALL_ROOM = 0.25  # radii that a grain may go while a wall that bends is taken as a plane
     WALL_SKIN = 1.0  # mean radii: a grain may be knocked this far into a wall within a step
     TOUCH = 0.02  # gap, in radii, below which a pair counts as a contact for the split masses
 
@@ -107,7 +107,7 @@ class P2:
             "iterations": iterations,
             "substeps": 1,
             "eps_depth": eps_depth,
-            "skin": 0.3,  # its beds never come to rest
+            "skin": 0.2,
         }
         return cls(**{**given, **changes})
 
@@ -217,18 +217,21 @@ class P2:
             )  # fmt: skip
             self.walls_end = gone > 0.0
             if self.averaging not in CONSERVING:
-                self._note_walls(grains, left)
+                self._note_walls(world, left)
         else:
             self.walls.total[:] = 0.0
         return anew
 
-    def _note_walls(self, grains: Grains, dt: float) -> None:
+    def _note_walls(self, world: WorldView, dt: float) -> None:
         """Note where the grains will be in dt and how far from there their walls hold."""
+        grains = world.grains
         self.wall_ref = grains.x[: grains.n] + self.real(dt) * grains.v[: grains.n]
         self.wall_ref[:, 3] = self.wall_skin**2
-        walls = self.walls
-        rows = np.concatenate([r[:k] for r, k in zip(walls.rows, walls.count, strict=True)])
-        self.wall_ref[rows, 3] = (self.WALL_ROOM * grains.x[rows, 3]) ** 2
+        bent = np.array([not is_flat(body.shape) for body in world.bodies])
+        for rows, body, k in zip(self.walls.rows, self.walls.body, self.walls.count, strict=True):
+            if bent.any() and k:
+                near = rows[:k][bent[body[:k]]]
+                self.wall_ref[near, 3] = (self.WALL_ROOM * grains.x[near, 3]) ** 2
 
     def _left_walls(self, grains: Grains, dt: float) -> bool:
         """Whether a grain of the published form has gone further than its walls hold."""
