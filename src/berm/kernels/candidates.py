@@ -43,18 +43,25 @@ def paces(n, x, v, total):
 
 
 @inner
-def _widen_chunk(c, n, x, v, dt, least, linger, most, wide):
+def _widen_chunk(c, n, x, v, dt, least, linger, most, whole, wide):
     for i in range(c * CHUNK, min(n, (c + 1) * CHUNK)):
         for k in range(3):
             wide[i, k] = x[i, k] + dt * v[i, k]
-        wide[i, 3] = x[i, 3] + min(least * x[i, 3] + linger * dt * _length(v, i), most * x[i, 3])
+        way = dt * _length(v, i)
+        room = min(least * x[i, 3] + linger * way, most * x[i, 3])
+        if whole:
+            room = max(room, least * x[i, 3] + way)
+        wide[i, 3] = x[i, 3] + room
 
 
 @pjit
-def widen(n, x, v, dt, least, linger, most, wide):
-    """Fill wide: room is `least` radii and the way in `linger` steps, at most `most` radii."""
+def widen(n, x, v, dt, least, linger, most, whole, wide):
+    """Fill wide: room is `least` radii and the way in `linger` steps, at most `most` radii.
+
+    whole: but the way in dt at least.
+    """
     for number in prange((n + CHUNK - 1) // CHUNK):
-        _widen_chunk(np.int64(number), n, x, v, dt, least, linger, most, wide)
+        _widen_chunk(np.int64(number), n, x, v, dt, least, linger, most, whole, wide)
 
 
 @inner
@@ -110,20 +117,17 @@ def any_left(n, x, v, dt, whole, ref, flag):
 
 
 @inner
-def _look_at(i, first, last, found, x, wide):
-    """Of the candidates found[first:last] of row i: how many touch, the least and the largest."""
-    touches = 0
-    low = high = np.int32(i)
+def _touches(i, first, last, found, x, wide):
+    """How many of the candidates found[first:last] touch row i where they are expected."""
+    several = 0
     for k in range(first, last):
         j = found[k]
         dx = wide[i, 0] - wide[j, 0]
         dy = wide[i, 1] - wide[j, 1]
         dz = wide[i, 2] - wide[j, 2]
         limit = x[i, 3] + x[j, 3]
-        touches += dx * dx + dy * dy + dz * dz <= limit * limit
-        low = min(low, j)
-        high = max(high, j)
-    return touches, low, high
+        several += dx * dx + dy * dy + dz * dz <= limit * limit
+    return several
 
 
 @inner
@@ -144,7 +148,7 @@ def _queue_window(low, high, count, key, rising, queue, at):
 
 
 @inner
-def _group_slab(s, slab, found, count, x, wide, queue, width, reach):
+def _group_slab(s, slab, found, count, x, wide, roomy, queue, width, reach):
     """Rows of a slab, eight by eight, those with as many contacts together; how many slices."""
     low, high = slab[s], slab[s + 1] - 1
     key = np.empty(WINDOW, np.int64)
@@ -153,10 +157,14 @@ def _group_slab(s, slab, found, count, x, wide, queue, width, reach):
     for begin in range(slab[s], slab[s + 1], WINDOW):
         end = min(begin + WINDOW, slab[s + 1])
         for i in range(begin, end):
-            touches, least, most = _look_at(i, first, first + count[i], found, x, wide)
-            key[i - begin] = min(8 * touches + count[i], MOST_KEY)
-            low, high = min(low, least), max(high, most)
-            first += count[i]
+            last = first + count[i]
+            several = count[i]
+            if roomy:
+                several += 8 * _touches(i, first, last, found, x, wide)
+            key[i - begin] = min(several, MOST_KEY)
+            for k in range(first, last):
+                low, high = min(low, np.int64(found[k])), max(high, np.int64(found[k]))
+            first = last
         # falling and rising in turns: where windows meet, rows are alike too
         at = _queue_window(begin, end, count, key, (begin - slab[s]) // WINDOW % 2, queue, at)
     reach[s, 0], reach[s, 1] = low, high + 1
@@ -172,11 +180,16 @@ def _group_slab(s, slab, found, count, x, wide, queue, width, reach):
 
 
 @pjit
-def group(slab, found, count, x, wide, queue, width, reach, part):
-    """Slices of each slab into queue[s] (-1: idle) and width[s]; their number to part[s + 1]."""
+def group(slab, found, count, x, wide, roomy, queue, width, reach, part):
+    """Slices of each slab into queue[s] (-1: idle) and width[s]; their number to part[s + 1].
+
+    roomy: candidates need not touch.
+    """
     for number in prange(slab.shape[0] - 1):
         s = np.int64(number)
-        part[s + 1] = _group_slab(s, slab, found[s], count, x, wide, queue[s], width[s], reach)
+        part[s + 1] = _group_slab(
+            s, slab, found[s], count, x, wide, roomy, queue[s], width[s], reach
+        )
 
 
 @inner

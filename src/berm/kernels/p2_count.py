@@ -87,8 +87,8 @@ def integrate_slab(s, slab, x, v, row, par, stats):
 @inner
 def _choose_slab(
     s, part, lanes, ptr, nbr, t_used, t_lanes, t_ptr, t_nbr, factor, acc, row, mat, nmat, plain,
-    table, w_count, w_rows, w_body, w_plane, t_count, t_rows, t_from, t_face, t_law, t_push, body_mat, par,
-    iterations, retest,
+    table, w_count, w_rows, w_body, w_plane, t_count, t_rows, t_from, t_face, t_law, t_push,
+    body_mat, par, iterations, retest,
 ):  # fmt: skip
     choose_pairs(
         s, part, lanes, ptr, nbr, t_used, t_lanes, t_ptr, t_nbr, factor, acc, row, mat, nmat, plain,
@@ -102,7 +102,7 @@ def _choose_slab(
 
 @inner
 def _contact_slab(
-    s, part, t_used, t_lanes, t_ptr, t_nbr, factor, row, mat, nmat, plain, kind, table, t_count,
+    s, part, t_used, t_lanes, t_ptr, t_nbr, factor, row, mat, nmat, plain, common, table, t_count,
     t_rows, t_face, t_law, t_push, par, flags, retest, reach, base, acc, stats,
 ):  # fmt: skip
     clear_slab(s, reach, base, acc)
@@ -110,7 +110,7 @@ def _contact_slab(
         stats[s, c] = 0.0
     shift = base[s] - reach[s, 0]
     correct_pairs(
-        s, part, t_used, t_lanes, t_ptr, t_nbr, factor, row, mat, nmat, plain, kind, table, par,
+        s, part, t_used, t_lanes, t_ptr, t_nbr, factor, row, mat, nmat, plain, common, table, par,
         flags, retest, shift, acc, stats,
     )  # fmt: skip
     correct_walls(
@@ -136,16 +136,19 @@ def _update_slab(
 @pjit
 def solve(
     slab, part, lanes, ptr, nbr, t_used, t_lanes, t_ptr, t_nbr, factor, x, v, row, mat, nmat,
-    alike, kind, table, w_count, w_rows, w_body, w_plane, w_total, t_count, t_rows, t_from, t_face,
-    t_law, t_push, body_mat, par, base_flags, iterations, substeps, retest, reach, base, acc, stats,
+    alike, common, table, w_count, w_rows, w_body, w_plane, w_total, t_count, t_rows, t_from,
+    t_face, t_law, t_push, body_mat, par, base_flags, iterations, substeps, retest, reach, base,
+    acc, stats,
 ):  # fmt: skip
     """All iterations of a step: every contact by itself, then the average of a grain's corrections.
 
     Arrays t_...: room for the pairs and contacts with bodies that are active in a substep.
-    alike: all grains have one mass and, among them, the pair `kind` of materials.
+    common: the pair of materials of all grains, -1 where there are several; alike: they have one
+    radius and one mass, too.
     """
     n = slab.shape[0] - 1
     plain = alike and not base_flags & ADHESIVE and not retest
+    kind = max(common, 0)
     root = root_factor(table[T_K, kind], table[T_C, kind], v[0, 3] + v[0, 3], iterations)
     par[SPRING], par[DAMPER] = shares(table, kind)
     par[SPRING] *= root
@@ -160,8 +163,8 @@ def solve(
             s = np.int64(number)
             _choose_slab(
                 s, part, lanes, ptr, nbr, t_used, t_lanes, t_ptr, t_nbr, factor, acc, row, mat,
-                nmat, plain, table, w_count, w_rows, w_body, w_plane, t_count, t_rows, t_from, t_face,
-                t_law, t_push, body_mat, par, iterations, retest,
+                nmat, plain, table, w_count, w_rows, w_body, w_plane, t_count, t_rows, t_from,
+                t_face, t_law, t_push, body_mat, par, iterations, retest,
             )  # fmt: skip
         for it in range(iterations):
             last = it == iterations - 1
@@ -169,7 +172,7 @@ def solve(
             for number in prange(n):
                 s = np.int64(number)
                 _contact_slab(
-                    s, part, t_used, t_lanes, t_ptr, t_nbr, factor, row, mat, nmat, plain, kind,
+                    s, part, t_used, t_lanes, t_ptr, t_nbr, factor, row, mat, nmat, plain, common,
                     table, t_count, t_rows, t_face, t_law, t_push, par, flags, retest, reach, base,
                     acc, stats,
                 )  # fmt: skip

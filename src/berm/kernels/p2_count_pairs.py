@@ -12,7 +12,7 @@ import numpy as np
 
 from berm.kernels.jit import inline, inner
 from berm.kernels.p2_contacts import note_overlaps
-from berm.kernels.p2_count_law import excess, root_factor
+from berm.kernels.p2_count_law import excess, root_factor, shares
 from berm.kernels.p2_law import (
     ADHESIVE,
     DAMPER,
@@ -131,20 +131,19 @@ def _geometry(own, partner, both, plain, nudge, one):
 
 
 @inline
-def _law_of(factor, rows, j, mat, nmat, table, one):
-    """Factors of spring and damper, friction and adhesion of eight pairs of materials."""
-    pair = take(mat, rows) * splat(np.int32(nmat)) + take(mat, j)
+def _law_of(pair, table, one):
+    """Shares of spring and damper, friction and adhesion of eight pairs of materials."""
     k = take(table[T_K], pair)
     c = take(table[T_C], pair)
     return (
-        factor * k / (k + c), factor * c / (k + c), take(table[T_MU_K], pair),
-        one / take(table[T_MU_S], pair), take(table[T_ADHESION], pair),
+        k / (k + c), c / (k + c), take(table[T_MU_K], pair), one / take(table[T_MU_S], pair),
+        take(table[T_ADHESION], pair),
     )  # fmt: skip
 
 
 @inline
 def _correct_pairs(
-    s, part, used, lanes, ptr, nbr, factor, row, mat, nmat, plain, kind, table, par, flags,
+    s, part, used, lanes, ptr, nbr, factor, row, mat, nmat, plain, common, table, par, flags,
     retest, shift, acc, stats,
 ):  # fmt: skip
     none = par[GX] - par[GX]
@@ -156,10 +155,15 @@ def _correct_pairs(
     up_x = splat(par[EPS] * par[UP_X])
     up_y = splat(par[EPS] * par[UP_Y])
     up_z = splat(par[EPS] * par[UP_Z])
+    kind = max(common, 0)
     k = splat(par[SPRING])
     c = splat(par[DAMPER])
+    spring, damper = shares(table, kind)
+    spring = splat(spring)
+    damper = splat(damper)
     mu_k = splat(table[T_MU_K, kind])
     free = one / splat(table[T_MU_S, kind])
+    stick = splat(table[T_ADHESION, kind])
     begin = part[s]
     end = part[s] + used[s]
     last = ptr[end + s] - 1
@@ -198,9 +202,12 @@ def _correct_pairs(
                 upper = select(touching, half, zero)
                 lower = upper
             else:
-                k, c, mu_k, free, stick = _law_of(
-                    load(factor, 8 * slot), rows, j, mat, nmat, table, one
-                )
+                if common < 0:
+                    pair = take(mat, rows) * splat(np.int32(nmat)) + take(mat, j)
+                    spring, damper, mu_k, free, stick = _law_of(pair, table, one)
+                root = load(factor, 8 * slot)
+                k = root * spring
+                c = root * damper
                 each = on / (mi + mj)
                 upper = mi * each
                 lower = mj * each
@@ -230,23 +237,23 @@ def _correct_pairs(
 
 @inner
 def correct_pairs(
-    s, part, used, lanes, ptr, nbr, factor, row, mat, nmat, plain, kind, table, par, flags,
+    s, part, used, lanes, ptr, nbr, factor, row, mat, nmat, plain, common, table, par, flags,
     retest, shift, acc, stats,
 ):  # fmt: skip
     """Add the corrections of a slab's active pairs to its sums, and how many they are.
 
-    plain: all grains have the same radius, mass and the pair `kind` of materials, which does not stick,
-    and contacts are not tested anew. That common case is compiled as a loop of its own.
+    plain: all grains have the same radius and mass, the pair `common` of materials does not stick,
+    and contacts are not tested anew. That frequent case is compiled as a loop of its own.
     """
     if used[s] == 0:
         return
     if plain:
         _correct_pairs(
-            s, part, used, lanes, ptr, nbr, factor, row, mat, nmat, True, kind, table, par,
+            s, part, used, lanes, ptr, nbr, factor, row, mat, nmat, True, common, table, par,
             flags & STATS, False, shift, acc, stats,
         )  # fmt: skip
     else:
         _correct_pairs(
-            s, part, used, lanes, ptr, nbr, factor, row, mat, nmat, False, kind, table, par, flags,
-            retest, shift, acc, stats,
+            s, part, used, lanes, ptr, nbr, factor, row, mat, nmat, False, common, table, par,
+            flags, retest, shift, acc, stats,
         )  # fmt: skip

@@ -209,34 +209,48 @@ class P2:
         in the middle of a step is therefore found again at the start of the next.
         """
         grains = world.grains
-        anew = self._bodies_moved(world) or fresh or self.walls_end or self._left_walls(grains, left)
+        anew = (
+            self._bodies_moved(world) or fresh or self.walls_end or self._left_walls(grains, left)
+        )
         if anew:
+            margin = self.wall_margin(not any(body.driven for body in world.bodies))
             self.walls.find(
                 world.bodies, grains.x, grains.v, grains.n, self.contacts.slab, left,
-                world.gravity, self.wall_skin, self.contacts.came_from if fresh else None, gone,
+                world.gravity, margin, self.contacts.came_from if fresh else None, gone,
             )  # fmt: skip
             self.walls_end = gone > 0.0
             if self.averaging not in CONSERVING:
-                self._note_walls(world, left)
+                self._note_walls(world, left, margin)
         else:
             self.walls.total[:] = 0.0
         return anew
 
-    def _note_walls(self, world: WorldView, dt: float) -> None:
+    def wall_margin(self, kept: bool) -> float:
+        """How near (m) to a grain's way a wall is looked for; kept: for more than the next step."""
+        list_ = self.contacts
+        if not isinstance(list_, CandidateList) or self.retest or self.substeps > 1:
+            return self.wall_skin
+        return self.wall_skin * (1.0 if kept and list_.typical > 0.0 else self.TOUCH)
+
+    def _note_walls(self, world: WorldView, dt: float, margin: float) -> None:
         """Note where the grains will be in dt and how far from there their walls hold."""
         grains = world.grains
         self.wall_ref = grains.x[: grains.n] + self.real(dt) * grains.v[: grains.n]
-        self.wall_ref[:, 3] = self.wall_skin**2
+        self.wall_ref[:, 3] = margin**2
         bent = np.array([not is_flat(body.shape) for body in world.bodies])
         for rows, body, k in zip(self.walls.rows, self.walls.body, self.walls.count, strict=True):
             if bent.any() and k:
                 near = rows[:k][bent[body[:k]]]
-                self.wall_ref[near, 3] = (self.WALL_ROOM * grains.x[near, 3]) ** 2
+                hold = np.minimum(self.WALL_ROOM * grains.x[near, 3], margin)
+                self.wall_ref[near, 3] = hold * hold
 
     def _left_walls(self, grains: Grains, dt: float) -> bool:
         """Whether a grain of the published form has gone further than its walls hold."""
-        return len(self.wall_ref) == grains.n and outside(
-            grains, self.real(dt), self.retest or self.substeps > 1, self.wall_ref
+        if self.averaging in CONSERVING:
+            return False
+        whole = self.retest or self.substeps > 1
+        return len(self.wall_ref) != grains.n or outside(
+            grains, self.real(dt), whole, self.wall_ref
         )
 
     def _bodies_moved(self, world: WorldView) -> bool:
@@ -289,7 +303,7 @@ class P2:
         if self.averaging == "count":
             p2_count.solve(
                 list_.slab, *lists[:4], *room, grains.x, grains.v, self.row, grains.material, nmat,
-                self.alike, max(common, 0), table, walls.count, walls.rows, walls.body, walls.plane,
+                self.alike, common, table, walls.count, walls.rows, walls.body, walls.plane,
                 walls.total, *self._room_for_walls(), *law, substeps, self.retest, *sums, stats,
             )  # fmt: skip
         else:
@@ -417,6 +431,5 @@ class P2:
         self.wall_skin = float(state["wall_skin"])
         self.bodies_seen = int(state["bodies_seen"])
         self.walls_end = bool(state["walls_end"])
-        if "wall_ref" in state:  # since version 0.3 of berm
-            self.alike = bool(state["alike"])
-            self.wall_ref = np.array(state["wall_ref"], self.real)
+        self.alike = bool(state.get("alike", False))
+        self.wall_ref = np.array(state.get("wall_ref", np.zeros((0, 4))), self.real)
