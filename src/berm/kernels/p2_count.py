@@ -16,7 +16,6 @@ from berm.kernels.p2_count_law import root_factor, shares
 from berm.kernels.p2_count_pairs import choose_pairs, correct_pairs
 from berm.kernels.p2_count_walls import choose_walls, correct_walls, note_forces
 from berm.kernels.p2_law import (
-    ADHESIVE,
     DAMPER,
     FRACTION,
     GX,
@@ -136,18 +135,17 @@ def _update_slab(
 @pjit
 def solve(
     slab, part, lanes, ptr, nbr, t_used, t_lanes, t_ptr, t_nbr, factor, x, v, row, mat, nmat,
-    alike, common, table, w_count, w_rows, w_body, w_plane, w_total, t_count, t_rows, t_from,
+    plain, common, table, w_count, w_rows, w_body, w_plane, w_total, t_count, t_rows, t_from,
     t_face, t_law, t_push, body_mat, par, base_flags, iterations, substeps, retest, reach, base,
     acc, stats,
 ):  # fmt: skip
     """All iterations of a step: every contact by itself, then the average of a grain's corrections.
 
     Arrays t_...: room for the pairs and contacts with bodies that are active in a substep.
-    common: the pair of materials of all grains, -1 where there are several; alike: they have one
-    radius and one mass, too.
+    common: the pair of materials of all grains, -1 where there are several; plain: they have one
+    radius and one mass too, do not stick, and contacts are not tested anew.
     """
     n = slab.shape[0] - 1
-    plain = alike and not base_flags & ADHESIVE and not retest
     kind = max(common, 0)
     root = root_factor(table[T_K, kind], table[T_C, kind], v[0, 3] + v[0, 3], iterations)
     par[SPRING], par[DAMPER] = shares(table, kind)

@@ -240,14 +240,10 @@ def correct_pairs(
     s, part, used, lanes, ptr, nbr, factor, row, mat, nmat, plain, common, table, par, flags,
     retest, shift, acc, stats,
 ):  # fmt: skip
-    """Add the corrections of a slab's active pairs to its sums, and how many they are.
-
-    plain: all grains have the same radius and mass, the pair `common` of materials does not stick,
-    and contacts are not tested anew. That frequent case is compiled as a loop of its own.
-    """
+    """Add the corrections of a slab's active pairs to its sums, and how many they are."""
     if used[s] == 0:
         return
-    if plain:
+    if plain:  # as a loop of its own, without what it does not need
         _correct_pairs(
             s, part, used, lanes, ptr, nbr, factor, row, mat, nmat, True, common, table, par,
             flags & STATS, False, shift, acc, stats,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from berm.core.grains import Grains
+from berm.core.grains import LARGE, Grains
 from berm.kernels import candidates as layout
 from berm.kernels.neighbours import CHUNK
 from berm.solvers.contact_list import ContactList
@@ -50,6 +50,8 @@ class CandidateList(ContactList):
         self._whole, self._view = whole, (dt, least, linger)
         self.typical = least + linger * pace
         self.build(grains, 0.0, 0.0)
+        if grains.n >= LARGE:
+            self._give_back("wide")
 
     def _seen(self, grains: Grains) -> Array:
         real: Any = self.dtype.type
@@ -97,14 +99,17 @@ class CandidateList(ContactList):
         self.moves = int(state["moves"])
         self.typical = float(state.get("typical", 0.0))
 
-    def room_for_contacts(self) -> tuple[Array, Array, Array, Array, Array]:
-        """Room for those that touch: slices in use, rows, slots, neighbours, a number for each."""
+    def room_for_contacts(self, numbers: bool) -> tuple[Array, Array, Array, Array, Array]:
+        """Room for those that touch: slices in use, rows, slots, neighbours, a number for each.
+
+        Without `numbers`, for none of the last.
+        """
         return (
             self._room("used", self.slabs, np.int64),
             self._room("touching lanes", len(self.lanes), np.int32),
             self._room("touching slots", int(self.part[-1]) + self.slabs, np.int64),
             self._room("touching", len(self.nbr), np.int32),
-            self._room("numbers", len(self.nbr), self.dtype),
+            self._room("numbers", len(self.nbr) if numbers else 0, self.dtype),
         )
 
 

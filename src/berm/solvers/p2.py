@@ -299,16 +299,18 @@ class P2:
                 self.changed, *sums, list_.ref, stats,
             )  # fmt: skip
         assert isinstance(list_, CandidateList)
-        room = list_.room_for_contacts()
         if self.averaging == "count":
+            plain = self.alike and not base_flags & at.ADHESIVE and not self.retest
+            room = list_.room_for_contacts(not plain)
             p2_count.solve(
                 list_.slab, *lists[:4], *room, grains.x, grains.v, self.row, grains.material, nmat,
-                self.alike, common, table, walls.count, walls.rows, walls.body, walls.plane,
+                plain, common, table, walls.count, walls.rows, walls.body, walls.plane,
                 walls.total, *self._room_for_walls(), *law, substeps, self.retest, *sums, stats,
             )  # fmt: skip
         else:
+            factor = list_.room_for_contacts(True)[-1]
             p2_serial.solve(
-                list_.slab, *lists[:4], room[-1], grains.x, grains.v, self.row, *soil, *touching,
+                list_.slab, *lists[:4], factor, grains.x, grains.v, self.row, *soil, *touching,
                 *law, substeps, self.retest, *sums, stats,
             )  # fmt: skip
         return stats, substeps
