@@ -31,7 +31,6 @@ if _jit.JIT_ON:
     from berm.kernels.vec8_memory import (
         gather4,
         gather4_at,
-        gather8,
         gather8_at,
         gather12,
         gather12_at,
@@ -56,7 +55,6 @@ else:
         fma,
         gather4,
         gather4_at,
-        gather8,
         gather8_at,
         gather12,
         gather12_at,
