@@ -10,6 +10,7 @@ import numpy as np
 import berm
 from berm.core.report import StepReport
 from berm.io.recording import Recorder, Recording
+from tests.moved_rows import shuffle_rows
 
 DT, EVERY = 1 / 60, 1 / 30
 ALL_FIELDS = ("velocity", "bodies", "overlap", "force")
@@ -58,7 +59,7 @@ def make(path: Path, fields: tuple[str, ...] = ALL_FIELDS, steps: int = 13) -> R
             grains = world.grains
             grains.velocity[:] = rng.normal(size=(grains.n, 3))
             grains.position[:] += DT * grains.velocity
-            grains.permute(rng.permutation(grains.n))  # rows move, tags do not
+            shuffle_rows(grains, rng)  # tags do not move
             world.step_count, world.time = step, step * DT
             for body in world.bodies:
                 body.prepare(world.time, DT)

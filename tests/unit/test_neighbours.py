@@ -10,7 +10,9 @@ import pytest
 from berm.core.errors import SimulationError
 from berm.core.grains import Grains
 from berm.kernels.neighbours import KNOCK
+from berm.solvers.candidate_list import CandidateList
 from berm.solvers.contact_list import ContactList, colour_slabs, slab_limits
+from tests.moved_rows import shuffle_rows
 
 DT, SKIN = 1 / 60, 0.1
 
@@ -97,6 +99,52 @@ def test_list_without_look_ahead_holds_the_pairs_at_predicted_positions(options)
     assert near <= listed(grains, contacts) <= far
 
 
+def predicted(grains):
+    """Positions in a step, and radii, by tag."""
+    order = np.argsort(grains.tags)
+    p = (grains.position + np.float32(DT) * grains.velocity)[order].astype(float)
+    return p, grains.radius[order].astype(float)
+
+
+def touching(p, r):
+    gap = np.linalg.norm(p[:, None] - p[None], axis=2) - r[:, None] - r[None]
+    return set(zip(*np.nonzero(np.triu(gap < -1e-6, 1)), strict=True))
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("options", [{}, {"poly": 5.0}, {"speed": 0.01}, {"speed": 3.0, "poly": 5}])
+@pytest.mark.parametrize("n", [3, 500])
+def test_candidates_hold_all_that_may_touch_until_a_grain_leaves_its_room(n, options, whole):
+    grains = cloud(n, seed=5, **options)
+    contacts = CandidateList(np.float32)
+    assert contacts.has_left(grains, DT, whole)
+    contacts.build_for(grains, DT, 2 * SKIN, whole)
+    room = np.sqrt(contacts.ref[:, 3:])
+    flows = room.max() == 0.0  # where no list lives, it has no room
+    assert flows == (options.get("speed", 0.0) > 1.0 and not whole)
+    assert contacts.has_left(grains, DT, whole) == flows
+    have = listed(grains, contacts)
+    assert touching(*predicted(grains)) <= have
+    if whole:  # on the way there, too
+        way = grains.position + 0.5 * np.float32(DT) * grains.velocity
+        assert touching(way[np.argsort(grains.tags)].astype(float), predicted(grains)[1]) <= have
+    rng = np.random.default_rng(1)
+    for reach, left in ((0.99, False), (1.05, True)):
+        side = rng.normal(size=(n, 3))
+        side *= reach * room / np.linalg.norm(side, axis=1)[:, None]
+        grains.v[:n, :3] = (contacts.ref[:, :3] + side - grains.position) / DT
+        assert contacts.has_left(grains, DT, False) == (left or flows)
+        if not left:
+            assert touching(*predicted(grains)) <= have
+
+
+def test_candidates_of_a_flow_are_those_that_touch():
+    grains = cloud(500, seed=5, speed=3.0)
+    contacts = CandidateList(np.float32)
+    contacts.build_for(grains, DT, 2 * SKIN, False)
+    assert touching(*predicted(grains)) == listed(grains, contacts)
+
+
 def test_impulses_follow_their_pairs_through_sorting():
     grains = cloud(300, seed=1)
     contacts = ContactList(np.float32)
@@ -116,7 +164,7 @@ def test_impulses_follow_their_pairs_through_sorting():
             contacts.imp[24 * (slot // 8) + 8 * c + slot % 8] = value[c]
         mark[int(grains.tag[a]), int(grains.tag[b])] = value
     # shuffle all rows, remove some grains, add one
-    grains.permute(rng.permutation(grains.n))
+    shuffle_rows(grains, rng)
     gone = set(grains.tags[:20].tolist())
     grains.remove(np.arange(grains.n) < 20)
     grains.append(np.array([[9.0, 9, 9]]), 0.02, np.zeros(3), 1.0, 0, 0.0)

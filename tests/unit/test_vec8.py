@@ -15,7 +15,8 @@ PLACES = np.int64(1 | 3 << 8 | 6 << 16 | 7 << 56)  # bytes, the lowest first
 def exercise(x, index, acc, wide, out, places):
     """Touch every operation once (compiled, or plain when the JIT is off)."""
     j = vec8.load(index, 0)
-    a, b, c, d = vec8.gather4(x, j)
+    a, b, c, _ = vec8.gather4(x, j)
+    d = vec8.gather4_at(x, index, 0)[3]
     size = vec8.vsqrt(vec8.fma(a, a, vec8.fma(b, b, c * c)))
     big = size > vec8.splat(out[0])
     size = vec8.select(big, size, vec8.splat(out[1]))
@@ -24,7 +25,7 @@ def exercise(x, index, acc, wide, out, places):
     vec8.scatter_add4(x, vec8.iota32(11), 1, (a, b, c, d))
     vec8.store(out, 8, size)
     e, f, g, h = vec8.load4(x, 2)
-    vec8.store(out, 16, e + f + g + h)
+    vec8.store(out, 16, e + f + g + -h)
     columns = vec8.gather12(acc, j)
     vec8.store(out, 24, columns[4] + columns[11])
     tail = vec8.gather12_at(acc, index, 8)[4:]
@@ -37,7 +38,7 @@ def exercise(x, index, acc, wide, out, places):
         x, 0, vec8.with_last(vec8.quad(x, 1) + vec8.splat4(out[8]) * vec8.quad(acc, 5), out[8])
     )
     vec8.store(out, 32, vec8.take(out, vec8.iota32(3)))
-    own = vec8.gather8(wide, j)
+    own = vec8.gather8_at(wide, index, 0)
     partner = vec8.gather8_at(wide, index, 8)
     vec8.scatter_add4_at(x, index, 0, 1, (own[0] - partner[7], own[1], own[6], partner[2]))
     vec8.store_places(places, 3, 40, PLACES)
@@ -58,7 +59,7 @@ def plain(x, index, acc, wide, out, places):
     for k in range(8):
         x[12 + k] += rows[k]
     out[8:16] = size
-    out[16:24] = x[2:10].sum(axis=1)
+    out[16:24] = x[2:10, :3].sum(axis=1) - x[2:10, 3]
     out[24:32] = acc[index[:8], 4] + acc[index[:8], 11]
     tail = acc[index[8:16], 4:12].T.copy()
     acc[index[16:24], 4:12] = np.stack([b, c, d, a, tail[3], least, size, tail[0]], axis=1)

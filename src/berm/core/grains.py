@@ -146,12 +146,6 @@ class Grains:
             self.changed = True
         return removed
 
-    def permute(self, order: Array) -> None:
-        """Move rows: new row k is old row order[k]."""
-        for name in self.FIELDS:
-            array = getattr(self, name)
-            array[: self.n] = array.take(order, axis=0)  # five times as fast as array[order]
-
     def rows_of(self, tags: npt.ArrayLike) -> Array:
         """Return the present rows of the given tags."""
         wanted = np.atleast_1d(np.asarray(tags, np.int64))

@@ -28,7 +28,8 @@ SHARE = 13  # part of that time that one substep is
 EPS = 14  # error reduction by depth (37), published form
 UP_X, UP_Y, UP_Z = 15, 16, 17  # unit vector against gravity
 WEIGHT = 18  # from an impulse of a substep to its share of the step's mean force
-NPAR = 19
+SPRING, DAMPER = 19, 20  # factors (28) that all pairs share, published form
+NPAR = 21
 
 # rows of the material table, one column a pair of materials
 T_K, T_C, T_MU_S, T_MU_K, T_ADHESION = 0, 1, 2, 3, 4  # h^2 k, h c, -, -, h^2 a

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from berm.kernels.jit import inner, jit
-from berm.kernels.p2_count import root_factor
+from berm.kernels.p2_count_law import root_factor
 from berm.kernels.p2_law import (
     ADHESIVE,
     EPS,

@@ -163,32 +163,6 @@ def arrange(slab, found, count, queue, length, lanes, width, reach, part):
 
 
 @inner
-def _group_slab(s, slab, found, count, queue, length, lanes, width, reach):
-    """Rows of the queue, eight by eight, whatever they share; return how many slices there are."""
-    base = slab[s]
-    first = np.empty(slab[s + 1] - base, np.int64)
-    reach[s, 0], reach[s, 1] = _reach_slab(s, slab, found, count, first)
-    slices = (length[s] + 7) // 8
-    for q in range(slices):
-        width[s, q] = 0
-        for lane in range(8):
-            at = 8 * q + lane
-            i = queue[base + at] if at < length[s] else -1
-            lanes[s, at] = i
-            if i >= 0:
-                width[s, q] = max(width[s, q], count[i])
-    return slices
-
-
-@pjit
-def group(slab, found, count, queue, length, lanes, width, reach, part):
-    """As `arrange`, for solvers that add up: the rows of a slice may share grains."""
-    for number in prange(slab.shape[0] - 1):
-        s = np.int64(number)
-        part[s + 1] = _group_slab(s, slab, found, count, queue, length, lanes, width, reach)
-
-
-@inner
 def _turned_impulse(a, b, o_ptr, o_nbr, o_imp, o_home, imp, slot, lane):
     """Carry the impulse of old rows (a, b) over that was listed as (b, a), if it was."""
     home = o_home[b]
@@ -216,23 +190,10 @@ def _fill_slab(
         at += count[i]
         home[i] = -1
     carry = o_nbr.shape[0] > 0
-    keeps = imp.shape[0] > 0
     for q in range(part[s], part[s + 1]):
         for lane in range(8):
             row = rough[s, 8 * (q - part[s]) + lane]
             slot = ptr[q]
-            if not keeps:
-                own = row if row >= 0 else rough[s, 8 * (q - part[s])]
-                lanes[8 * q + lane] = own
-                if row >= 0:
-                    home[row] = 8 * q + lane
-                    for k in range(first[row - base], first[row - base] + count[row]):
-                        nbr[8 * slot + lane] = found[s, k]
-                        slot += 1
-                while slot < ptr[q + 1]:
-                    nbr[8 * slot + lane] = own
-                    slot += 1
-                continue
             if row >= 0:
                 home[row] = 8 * q + lane
                 begin = first[row - base]
@@ -281,7 +242,7 @@ def fill(
     slab, part, found, count, rough, lanes, ptr, nbr, imp, home, was, now, o_ptr, o_nbr, o_imp,
     o_home, reach,
 ):  # fmt: skip
-    """Write the sliced list and carry old impulses over; without room in `imp`, only the list."""
+    """Write the sliced list and carry old impulses over."""
     for number in prange(slab.shape[0] - 1):
         s = np.int64(number)
         _fill_slab(

@@ -31,7 +31,7 @@ if _jit.JIT_ON:
     from berm.kernels.vec8_memory import (
         fetch8_at,
         gather4,
-        gather8,
+        gather4_at,
         gather8_at,
         gather12,
         gather12_at,
@@ -56,7 +56,7 @@ else:
         fetch8_at,
         fma,
         gather4,
-        gather8,
+        gather4_at,
         gather8_at,
         gather12,
         gather12_at,

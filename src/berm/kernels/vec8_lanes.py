@@ -100,6 +100,17 @@ for _op, _s in (
     _define_comparison(_op, _s)
 
 
+@infer_global(operator.neg)
+class _NegTyping(AbstractTemplate):  # type: ignore[misc]
+    def generic(self, args: Any, kws: Any) -> Any:
+        return signature(args[0], *args) if isinstance(args[0], Vec8) else None
+
+
+@lower_builtin(operator.neg, Vec8)
+def _lower_neg(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return builder.fneg(args[0])
+
+
 def pack(builder: Any, pieces: list[Any]) -> Any:
     """Pack scalars into one vector."""
     vec = ir.Constant(ir.VectorType(pieces[0].type, len(pieces)), ir.Undefined)

@@ -171,14 +171,14 @@ def gather4(typingctx: Any, array: Any, index: Any) -> Any:
 
 
 @intrinsic
-def gather8(typingctx: Any, array: Any, index: Any) -> Any:
-    """Rows array[index[k]] of an (N, 8) array, a vector a column."""
-    return _gather(array, (index,), _rows_of_lanes, 2, 2)
+def gather4_at(typingctx: Any, array: Any, index: Any, first: Any) -> Any:
+    """As gather4, of the rows array[index[first + k]]."""
+    return _gather(array, (index, types.int64), _rows_of_list, 1, 1)
 
 
 @intrinsic
 def gather8_at(typingctx: Any, array: Any, index: Any, first: Any) -> Any:
-    """As gather8, of the rows array[index[first + k]]."""
+    """Rows array[index[first + k]] of an (N, 8) array, a vector a column."""
     return _gather(array, (index, types.int64), _rows_of_list, 2, 2)
 
 

@@ -27,13 +27,13 @@ def gather4(array: Any, index: Any) -> Any:
     return rows[:, 0].copy(), rows[:, 1].copy(), rows[:, 2].copy(), rows[:, 3].copy()
 
 
-def gather8(array: Any, index: Any) -> Any:
-    rows = array[index]
-    return tuple(rows[:, c].copy() for c in range(8))
+def gather4_at(array: Any, index: Any, first: int) -> Any:
+    return gather4(array, index[first : first + LANES])
 
 
 def gather8_at(array: Any, index: Any, first: int) -> Any:
-    return gather8(array, index[first : first + LANES])
+    rows = array[index[first : first + LANES]]
+    return tuple(rows[:, c].copy() for c in range(8))
 
 
 def gather12(array: Any, index: Any) -> Any:

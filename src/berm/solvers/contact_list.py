@@ -66,17 +66,15 @@ class ContactList:
         "turn",
     )  # fmt: skip
 
-    def __init__(self, dtype: npt.DTypeLike, ahead: bool = True, remember: bool = True) -> None:
+    def __init__(self, dtype: npt.DTypeLike, ahead: bool = True) -> None:
         self.dtype = np.dtype(dtype)
         self.ahead = ahead  # list pairs that may meet within the step, not only at its end
-        # carry the contacts' impulses from list to list; rows of a slice then share no grain
-        self.remember = remember
         self.slab: Array = np.zeros(1, np.int64)  # (slabs + 1,) row limits
         self.part: Array = np.zeros(1, np.int64)  # (slabs + 1,) slice limits
         self.lanes: Array = np.zeros(0, np.int32)  # row of each lane
         self.ptr: Array = np.zeros(1, np.int64)  # first slot of each slice
         self.nbr: Array = np.zeros(0, np.int32)  # neighbour of each slot and lane
-        self.imp: Array = np.zeros(0, self.dtype)  # remembered impulse, kg m, or one number each
+        self.imp: Array = np.zeros(0, self.dtype)  # remembered impulse, kg m
         self.home: Array = np.zeros(0, np.int32)  # lane of each row
         self.fullness = 1.0  # share of the lanes in use when rows were last sorted by count
         self.since_sort = 0  # steps since then
@@ -231,7 +229,7 @@ class ContactList:
         now = np.full(len(self.home), -1, np.int32)
         was = grains.was[: grains.n]
         now[was[was >= 0]] = np.flatnonzero(was >= 0)
-        kept = self.remember and len(self.lanes) > 0
+        kept = len(self.lanes) > 0
         rough, width, reach, part = self._arrange(count, found, now, kept)
         pairs = int(count.sum())
         self.sparse = pairs < FULL * self.fullness * 8 * sum(int(w.sum()) for w in width)
@@ -244,13 +242,11 @@ class ContactList:
             self.since_sort, self.sparse = 0, False
         lanes = self._room("lanes" + side, 8 * int(part[-1]), np.int32)
         nbr = self._room("nbr" + side, 8 * int(ptr[-1]), np.int32)
-        imp = self._room("imp" + side, (24 if self.remember else 8) * int(ptr[-1]), self.dtype)
+        imp = self._room("imp" + side, 24 * int(ptr[-1]), self.dtype)
         home = self._room("home" + side, grains.n, np.int32)
-        old_nbr = self.nbr if self.remember else self.nbr[:0]
         layout.fill(
-            self.slab, part, found, count, rough, lanes, ptr, nbr,
-            imp if self.remember else imp[:0], home, grains.was, now, self.ptr, old_nbr, self.imp,
-            self.home, reach,
+            self.slab, part, found, count, rough, lanes, ptr, nbr, imp, home, grains.was, now,
+            self.ptr, self.nbr, self.imp, self.home, reach,
         )  # fmt: skip
         self.part, self.lanes, self.ptr, self.nbr, self.imp = part, lanes, ptr, nbr, imp
         self.home, self.reach = home, reach
@@ -275,8 +271,7 @@ class ContactList:
         rough = self._room("rough", self.slabs * 8 * rows, np.int32).reshape(self.slabs, -1)
         width = self._room("width", self.slabs * rows, np.int32).reshape(self.slabs, -1)
         reach, part = np.empty((self.slabs, 2), np.int64), np.zeros(self.slabs + 1, np.int64)
-        place = layout.arrange if self.remember else layout.group
-        place(self.slab, found, count, queue, length, rough, width, reach, part)
+        layout.arrange(self.slab, found, count, queue, length, rough, width, reach, part)
         used = [width[s, : part[s + 1]] for s in range(self.slabs)]
         return rough, used, reach, np.cumsum(part)
 

@@ -21,10 +21,11 @@ from berm.kernels.grain_fields import pair_fields, wall_fields
 from berm.kernels.jit import use_threads_for
 from berm.kernels.neighbours import AHEAD_MOST, KNOCK, KNOCK_FAST
 from berm.solvers.base import SOLVERS, Stages, WorldView
+from berm.solvers.candidate_list import CandidateList, outside
 from berm.solvers.contact_list import ContactList
 from berm.solvers.p2_bodies import step_with_bodies
 from berm.solvers.rigid import Rigid
-from berm.solvers.walls import Walls
+from berm.solvers.walls import Walls, is_flat
 
 Array = npt.NDArray[Any]
 
@@ -69,6 +70,7 @@ class P2:
     adhesion_area: str = "overlap"
 
     name = "p2"
+    WALL_ROOM = 0.25  # radii that a grain may go while a wall that bends is taken as a plane
     WALL_SKIN = 1.0  # mean radii: a grain may be knocked this far into a wall within a step
     TOUCH = 0.02  # gap, in radii, below which a pair counts as a contact for the split masses
 
@@ -105,7 +107,7 @@ class P2:
             "iterations": iterations,
             "substeps": 1,
             "eps_depth": eps_depth,
-            "skin": 0.02,  # its beds never come to rest, so a wide list would only cost
+            "skin": 0.2,
         }
         return cls(**{**given, **changes})
 
@@ -121,11 +123,8 @@ class P2:
             raise InputError("solver p2", "in use", "a solver object belongs to one world only")
         self._ready_for = id(world)
         self.real = world.grains.dtype.type
-        # with substeps, contacts may come and go within a step
-        keeps = self.averaging in CONSERVING
-        self.contacts = ContactList(
-            world.grains.dtype, ahead=keeps or self.substeps > 1, remember=keeps
-        )
+        kind = ContactList if self.averaging in CONSERVING else CandidateList
+        self.contacts = kind(world.grains.dtype)
         self.walls = Walls(world.grains.dtype)
         self.body_walls = Walls(world.grains.dtype)  # contacts with dynamic bodies
         self.rigid = Rigid()
@@ -139,6 +138,10 @@ class P2:
         self.walls_end = False  # contacts with bodies were found for the last step only
         self.changed = True  # grains came or went before this step
         self.only_kind = -1  # the material of all grains, or -1 where there are several
+        self.alike = False  # all grains have one radius and one mass, too
+        # published form: where contacts with bodies were found, and how far they hold
+        self.wall_ref: Array = np.zeros((0, 4), world.grains.dtype)
+        self.touching: list[Array] = []  # room for the contacts with bodies that touch
 
     def step(self, world: WorldView, dt: float) -> StepReport:
         """Advance by dt: search on predicted positions, correct, integrate (Sec. 3, 4)."""
@@ -175,21 +178,27 @@ class P2:
         self.changed = grains.changed
         if grains.changed:
             self.mean_mass = float(grains.mass.mean())
-            # at least as far as a grain may go while the list of pairs is kept; where contact is
-            # decided at the start of a step, what may be met within it does not count
+            # at least as far as a grain may go while contacts with bodies are kept
+            far = 0.5 * self.skin + AHEAD_MOST + KNOCK + KNOCK_FAST
             mean = float(grains.radius.mean(dtype=np.float64))
-            if self.averaging in CONSERVING or self.retest or self.substeps > 1:
-                far = 0.5 * self.skin + AHEAD_MOST + KNOCK + KNOCK_FAST
-                self.wall_skin = max(self.WALL_SKIN, far) * mean
-            else:
-                self.wall_skin = self.skin * max(mean, 0.6 * float(grains.radius.max()))
-            kinds = grains.material[: grains.n]
+            self.wall_skin = max(self.WALL_SKIN, far) * mean
+            kinds, size, mass = grains.material[: grains.n], grains.radius, grains.v[: grains.n, 3]
             self.only_kind = int(kinds[0]) if kinds.min() == kinds.max() else -1
-        fresh = under_way or self.contacts.is_stale(grains, dt / self.substeps)
+            self.alike = self.only_kind >= 0 and bool(
+                mass.min() == mass.max() and size.min() == size.max()
+            )
+        list_, whole = self.contacts, self.retest or self.substeps > 1
+        if isinstance(list_, CandidateList):
+            fresh = list_.has_left(grains, dt, whole)
+        else:
+            fresh = under_way or list_.is_stale(grains, dt / self.substeps)
         if fresh:
             if grains.n >= LARGE:
                 self.row = np.zeros((0, 16), self.real)  # not needed before the solve
-            self.contacts.build(grains, dt, self.skin)
+            if isinstance(list_, CandidateList):
+                list_.build_for(grains, dt, self.skin, whole)
+            else:
+                list_.build(grains, dt, self.skin)
         self._make_room(grains.n)
         return fresh
 
@@ -199,17 +208,50 @@ class P2:
         No further: a wall is taken as planes, which hold near the way ahead only. What was found
         in the middle of a step is therefore found again at the start of the next.
         """
-        anew = self._bodies_moved(world) or fresh or self.walls_end
+        grains = world.grains
+        anew = (
+            self._bodies_moved(world) or fresh or self.walls_end or self._left_walls(grains, left)
+        )
         if anew:
-            grains = world.grains
+            margin = self.wall_margin(not any(body.driven for body in world.bodies))
             self.walls.find(
                 world.bodies, grains.x, grains.v, grains.n, self.contacts.slab, left,
-                world.gravity, self.wall_skin, self.contacts.came_from if fresh else None, gone,
+                world.gravity, margin, self.contacts.came_from if fresh else None, gone,
             )  # fmt: skip
             self.walls_end = gone > 0.0
+            if self.averaging not in CONSERVING:
+                self._note_walls(world, left, margin)
         else:
             self.walls.total[:] = 0.0
         return anew
+
+    def wall_margin(self, kept: bool) -> float:
+        """How near (m) to a grain's way a wall is looked for; kept: for more than the next step."""
+        list_ = self.contacts
+        if not isinstance(list_, CandidateList) or self.retest or self.substeps > 1:
+            return self.wall_skin
+        return self.wall_skin * (1.0 if kept and list_.typical > 0.0 else self.TOUCH)
+
+    def _note_walls(self, world: WorldView, dt: float, margin: float) -> None:
+        """Note where the grains will be in dt and how far from there their walls hold."""
+        grains = world.grains
+        self.wall_ref = grains.x[: grains.n] + self.real(dt) * grains.v[: grains.n]
+        self.wall_ref[:, 3] = margin**2
+        bent = np.array([not is_flat(body.shape) for body in world.bodies])
+        for rows, body, k in zip(self.walls.rows, self.walls.body, self.walls.count, strict=True):
+            if bent.any() and k:
+                near = rows[:k][bent[body[:k]]]
+                hold = np.minimum(self.WALL_ROOM * grains.x[near, 3], margin)
+                self.wall_ref[near, 3] = hold * hold
+
+    def _left_walls(self, grains: Grains, dt: float) -> bool:
+        """Whether a grain of the published form has gone further than its walls hold."""
+        if self.averaging in CONSERVING:
+            return False
+        whole = self.retest or self.substeps > 1
+        return len(self.wall_ref) != grains.n or outside(
+            grains, self.real(dt), whole, self.wall_ref
+        )
 
     def _bodies_moved(self, world: WorldView) -> bool:
         """Whether contacts with bodies must be found anew although no grain has gone far."""
@@ -256,12 +298,32 @@ class P2:
                 *touching, *law, first, substeps, memory, self.real(self.acceleration),
                 self.changed, *sums, list_.ref, stats,
             )  # fmt: skip
-        kernel = p2_count.solve if self.averaging == "count" else p2_serial.solve
-        kernel(
-            list_.slab, *lists, grains.x, grains.v, self.row, *soil, *touching, *law,
-            substeps, self.retest, *sums, stats,
-        )  # fmt: skip
+        assert isinstance(list_, CandidateList)
+        if self.averaging == "count":
+            plain = self.alike and not base_flags & at.ADHESIVE and not self.retest
+            room = list_.room_for_contacts(not plain)
+            p2_count.solve(
+                list_.slab, *lists[:4], *room, grains.x, grains.v, self.row, grains.material, nmat,
+                plain, common, table, walls.count, walls.rows, walls.body, walls.plane,
+                walls.total, *self._room_for_walls(), *law, substeps, self.retest, *sums, stats,
+            )  # fmt: skip
+        else:
+            factor = list_.room_for_contacts(True)[-1]
+            p2_serial.solve(
+                list_.slab, *lists[:4], factor, grains.x, grains.v, self.row, *soil, *touching,
+                *law, substeps, self.retest, *sums, stats,
+            )  # fmt: skip
         return stats, substeps
+
+    def _room_for_walls(self) -> list[Array]:
+        """Room for the contacts with bodies that touch, as `p2_count_walls` has them."""
+        slabs, cap = self.walls.rows.shape
+        if not self.touching or self.touching[1].shape != (slabs, cap):
+            count = np.zeros(slabs, np.int64)
+            rows, origin = np.zeros((2, slabs, cap), np.int32)
+            wide = [np.zeros((slabs, cap, width), self.real) for width in (8, 4, 4)]
+            self.touching = [count, rows, origin, *wide]
+        return self.touching
 
     def _flags(self, table: Array) -> int:
         """What contacts of this world can do, for the kernels."""
@@ -354,6 +416,8 @@ class P2:
             "wall_skin": self.wall_skin,
             "bodies_seen": self.bodies_seen,
             "walls_end": self.walls_end,
+            "alike": self.alike,
+            "wall_ref": self.wall_ref.copy(),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -369,3 +433,5 @@ class P2:
         self.wall_skin = float(state["wall_skin"])
         self.bodies_seen = int(state["bodies_seen"])
         self.walls_end = bool(state["walls_end"])
+        self.alike = bool(state.get("alike", False))
+        self.wall_ref = np.array(state.get("wall_ref", np.zeros((0, 4))), self.real)

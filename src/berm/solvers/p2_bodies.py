@@ -111,8 +111,8 @@ def _touch_walls(
         bodies[k] = one
     with clock.stage("walls"):
         walls.find(
-            bodies, grains.x, grains.v, grains.n, list_.slab, h, world.gravity, p2.wall_skin,
-            list_.came_from if fresh else None, h * done,
+            bodies, grains.x, grains.v, grains.n, list_.slab, h, world.gravity,
+            p2.wall_margin(False), list_.came_from if fresh else None, h * done,
         )  # fmt: skip
         p2.walls_end = True
     with clock.stage("solve"):
