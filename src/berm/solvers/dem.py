@@ -13,7 +13,7 @@ from berm.core.clumps import Clumps, shared
 from berm.core.errors import InputError, SimulationError
 from berm.core.report import StepReport
 from berm.core.rotations import turned
-from berm.kernels import leap_frog, rigid_grains
+from berm.kernels import body_blocks, leap_frog, rigid_grains
 from berm.kernels import pair_forces as stats
 from berm.kernels.grain_totals import body_totals, grain_totals
 from berm.kernels.jit import address, use_threads_for
@@ -177,12 +177,12 @@ class DEM:
         g, c = world.grains, world.clumps
         done, steps, due, h, *rest = how
         alike = bool((g.material[: g.n] == g.material[0]).all())
-        stale = np.zeros(self.pairs.slabs + -(-c.n // rigid_grains.CHUNK), np.bool_)
+        stale = np.zeros(self.pairs.slabs + -(-c.n // body_blocks.CHUNK), np.bool_)
         now = leap_frog.advance(
             done, steps, due, h, np.asarray(world.gravity), g.owner, self.pairs.ref, stale,
             self.kept + 1.0, *rest, *self._laws(), *self._lists(), g.x, g.v, g.spin, g.material,
             alike, len(world.materials), self.table, g.force, 1.0 / dt, *self._bounds(), c.first,
-            c.rows, c.offset, c.place, c.pace, c.turn, c.momentum, c.inertia, c.ref, self.stats,
+            c.rows, c.offset, c.kind, c.place, c.pace, c.turn, c.momentum, c.inertia, c.ref, self.stats,
         )  # fmt: skip
         only_forces, _, keep, _ = rest
         self.kept += int(keep) if only_forces else int(now - done)
