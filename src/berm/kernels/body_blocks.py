@@ -61,7 +61,7 @@ def _who(c, first, who):
     return start, count
 
 
-@inner
+@inline
 def _refresh(b):
     """The axes of the bodies of a block, from their quaternions."""
     for m in range(CHUNK):
@@ -134,17 +134,18 @@ def fill_block(
 
 
 @inner
-def drain_block(c, first, pace, turn, momentum, blocks):
-    """Bring block c of the bodies out again; `place` is up to date."""
+def drain_block(c, first, place, pace, turn, momentum, blocks):
+    """Bring block c of the bodies out again."""
     b, who = blocks[c], np.empty(CHUNK, np.int64)
     _who(c, first, who)
     for m in range(0, CHUNK, FOUR):
+        set_rows4(place, who, m, 1, 0, _quads(PLACE + m, b))
         set_rows4(pace, who, m, 1, 0, _quads(PACE + m, b))
         set_rows4(turn, who, m, 1, 0, _quads(TURN + m, b))
         set_rows4(momentum, who, m, 1, 0, _quads(MOMENTUM + m, b))
 
 
-@inner
+@inline
 def _kick(kick, gx, gy, gz, b, s):
     """Velocities and angular momenta of a block by its forces and torques."""
     for m in range(CHUNK):
@@ -167,7 +168,7 @@ def _kick(kick, gx, gy, gz, b, s):
         )  # fmt: skip
 
 
-@inner
+@inline
 def _turn_round(h, b):
     """Turn bodies that have one moment about all axes: their angular momenta stay."""
     for m in range(CHUNK):
@@ -180,7 +181,7 @@ def _turn_round(h, b):
         )  # fmt: skip
 
 
-@inner
+@inline
 def _turn_any(h, b):
     """Turn any bodies, free of torque."""
     for m in range(CHUNK):
@@ -194,9 +195,9 @@ def _turn_any(h, b):
         b[MOMENTUM + m], b[MOMENTUM + CHUNK + m], b[MOMENTUM + 2 * CHUNK + m] = lx, ly, lz
 
 
-@inner
-def _drift(h, b, s):
-    """Centres of a block, spins in the world, and whether a sphere may have gone too far."""
+@inline
+def _spins(b, s):
+    """Spins of a block in the world."""
     for m in range(CHUNK):
         lx, ly = b[MOMENTUM + m] * b[INVERSE + m], b[MOMENTUM + CHUNK + m] * b[INVERSE + CHUNK + m]
         lz = b[MOMENTUM + 2 * CHUNK + m] * b[INVERSE + 2 * CHUNK + m]
@@ -205,6 +206,12 @@ def _drift(h, b, s):
                 b[AXES + a * CHUNK + m] * lx + b[AXES + (3 + a) * CHUNK + m] * ly
                 + b[AXES + (6 + a) * CHUNK + m] * lz
             )  # fmt: skip
+
+
+@inline
+def _drift(h, b, s):
+    """Centres of a block, and whether a sphere may have gone too far."""
+    for m in range(CHUNK):
         px, py = b[PLACE + m] + h * b[PACE + m], b[PLACE + CHUNK + m] + h * b[PACE + CHUNK + m]
         pz = b[PLACE + 2 * CHUNK + m] + h * b[PACE + 2 * CHUNK + m]
         b[PLACE + m], b[PLACE + CHUNK + m], b[PLACE + 2 * CHUNK + m] = px, py, pz
@@ -222,32 +229,35 @@ def _drift(h, b, s):
         s[FAR + m] = min(left, left * left - 4.0 * went2 * turned2)
 
 
-@inner
-def _load(start, count, first, rows, place, x, f, s):
+@inline
+def _load(start, count, first, rows, x, f, b, s):
     """Bring forces and torques about the centres of a block's bodies in."""
     last = start + count - 1
     for m in range(0, CHUNK, FOUR):
         k = start + m
-        f0, t0 = total_force(min(k, last), first, rows, place, x, f)
-        f1, t1 = total_force(min(k + 1, last), first, rows, place, x, f)
-        f2, t2 = total_force(min(k + 2, last), first, rows, place, x, f)
-        f3, t3 = total_force(min(k + 3, last), first, rows, place, x, f)
+        px, py, pz, light = _quads(PLACE + m, b)
+        p0, p1, p2, p3 = transposed(px, py, pz, light)
+        f0, t0 = total_force(min(k, last), p0, first, rows, x, f)
+        f1, t1 = total_force(min(k + 1, last), p1, first, rows, x, f)
+        f2, t2 = total_force(min(k + 2, last), p2, first, rows, x, f)
+        f3, t3 = total_force(min(k + 3, last), p3, first, rows, x, f)
         _put_quads(transposed(f0, f1, f2, f3), FORCE + m, s)
         _put_quads(transposed(t0, t1, t2, t3), TORQUE + m, s)
 
 
 @inline
-def _put_sphere(i, place, pace, turning, nil, x, v, spin, f):
-    """Set all that sphere i has, and clear its force and torque."""
+def _put_sphere(i, place, pace, turning, clear, x, v, spin, f):
+    """Set all that sphere i has, and clear its force and torque or not."""
     set_quad(x, i, place)
     set_quad(v, i, pace)
     set_quad(spin, i, turning)
-    set_quad(f, 2 * i, nil)
-    set_quad(f, 2 * i + 1, nil)
+    if clear:
+        set_quad(f, 2 * i, splat4(0.0))
+        set_quad(f, 2 * i + 1, splat4(0.0))
 
 
 @inline
-def _carry(m, begin, end, form, seats, arms, b, s, x, v, spin, f):
+def _carry(m, begin, end, form, clear, seats, arms, b, s, x, v, spin, f):
     """Set the spheres of body m of a block to its pose and motion, [Bell05] 3.1."""
     ax, ay, az = splat4(b[AXES + m]), splat4(b[AXES + CHUNK + m]), splat4(b[AXES + 2 * CHUNK + m])
     bx, by = splat4(b[AXES + 3 * CHUNK + m]), splat4(b[AXES + 4 * CHUNK + m])
@@ -258,7 +268,6 @@ def _carry(m, begin, end, form, seats, arms, b, s, x, v, spin, f):
     ux, uy, uz = splat4(b[PACE + m]), splat4(b[PACE + CHUNK + m]), splat4(b[PACE + 2 * CHUNK + m])
     wx, wy, wz = splat4(s[SPIN + m]), splat4(s[SPIN + CHUNK + m]), splat4(s[SPIN + 2 * CHUNK + m])
     turning = quad_of(s[SPIN + m], s[SPIN + CHUNK + m], s[SPIN + 2 * CHUNK + m], b[SHARE + m])
-    nil = splat4(0.0)
     for q in range(end - begin):
         at = np.uint64(FOUR * (begin + q))  # unsigned: no test for below 0
         i, j = seats[at], seats[at + np.uint64(1)]
@@ -271,49 +280,60 @@ def _carry(m, begin, end, form, seats, arms, b, s, x, v, spin, f):
         to_i, to_j, to_k, to_n = transposed(px + dx, py + dy, pz + dz, four(arms, to + 12))
         vx, vy, vz = fma(wy, dz, ux) - wz * dy, fma(wz, dx, uy) - wx * dz, fma(wx, dy, uz) - wy * dx
         of_i, of_j, of_k, of_n = transposed(vx, vy, vz, seen)
-        _put_sphere(i, to_i, of_i, turning, nil, x, v, spin, f)
-        _put_sphere(j, to_j, of_j, turning, nil, x, v, spin, f)
-        _put_sphere(k, to_k, of_k, turning, nil, x, v, spin, f)
-        _put_sphere(n, to_n, of_n, turning, nil, x, v, spin, f)
+        _put_sphere(i, to_i, of_i, turning, clear, x, v, spin, f)
+        _put_sphere(j, to_j, of_j, turning, clear, x, v, spin, f)
+        _put_sphere(k, to_k, of_k, turning, clear, x, v, spin, f)
+        _put_sphere(n, to_n, of_n, turning, clear, x, v, spin, f)
+
+
+@inline
+def _carry_block(start, count, clear, seat, form, seats, arms, b, s, x, v, spin, f):
+    """Set the spheres of a block."""
+    for m in range(count):
+        at = np.uint64(start + m)
+        begin, end = seat[at], seat[at + np.uint64(1)]
+        _carry(m, begin, end, 16 * form[at], clear, seats, arms, b, s, x, v, spin, f)
 
 
 @inner
 def move_batch(
-    c, h, kick, gx, gy, gz, first, rows, place, seat, form, seats, arms, blocks, alike, x, v, spin,
+    c, h, kick, gx, gy, gz, first, rows, seat, form, seats, arms, blocks, alike, x, v, spin,
     f, stale,
 ):  # fmt: skip
     """Move one batch of blocks with their spheres, and clear the forces on these.
 
     Notes whether a sphere may have gone too far for the list of pairs.
     """
-    s, who, far = np.empty(SCRATCH), np.empty(CHUNK, np.int64), False
+    s, far = np.empty(SCRATCH), False
     for k in range(c * BATCH, min((c + 1) * BATCH, alike.shape[0])):
         b = blocks[k]
-        start, count = _who(k, first, who)
-        _load(start, count, first, rows, place, x, f, s)
+        start = k * CHUNK
+        count = min(CHUNK, first.shape[0] - 1 - start)
+        _load(start, count, first, rows, x, f, b, s)
         _kick(kick, gx, gy, gz, b, s)
         if alike[k]:
             _turn_round(h, b)
         else:
             _turn_any(h, b)
         _refresh(b)
+        _spins(b, s)
         _drift(h, b, s)
-        for m in range(0, CHUNK, FOUR):
-            set_rows4(place, who, m, 1, 0, _quads(PLACE + m, b))
+        _carry_block(start, count, True, seat, form, seats, arms, b, s, x, v, spin, f)
         for m in range(count):
-            at = np.uint64(start + m)
-            begin, end = seat[at], seat[at + np.uint64(1)]
-            _carry(m, begin, end, 16 * form[at], seats, arms, b, s, x, v, spin, f)
             far |= not s[FAR + m] >= 0.0
     stale[c] = far
 
 
 @inner
 def finish_block(
-    c, kick, gx, gy, gz, first, rows, place, pace, turn, momentum, blocks, x, f
-):
+    c, kick, gx, gy, gz, first, rows, place, pace, turn, momentum, seat, form, seats, arms, blocks,
+    x, v, spin, f,
+):  # fmt: skip
     """The half kick that ends a step, for block c, and bring it out."""
-    s, start = np.empty(SCRATCH), c * CHUNK
-    _load(start, min(CHUNK, first.shape[0] - 1 - start), first, rows, place, x, f, s)
-    _kick(kick, gx, gy, gz, blocks[c], s)
-    drain_block(c, first, pace, turn, momentum, blocks)
+    b, s, start = blocks[c], np.empty(SCRATCH), c * CHUNK
+    count = min(CHUNK, first.shape[0] - 1 - start)
+    _load(start, count, first, rows, x, f, b, s)
+    _kick(kick, gx, gy, gz, b, s)
+    _spins(b, s)
+    _carry_block(start, count, False, seat, form, seats, arms, b, s, x, v, spin, f)
+    drain_block(c, first, place, pace, turn, momentum, blocks)

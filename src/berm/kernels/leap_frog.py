@@ -32,7 +32,7 @@ def advance(
 
     due: the list was made anew in the middle of a step, and its forces are still to be found.
     only_forces: add the forces of all contacts at the `fraction` of the world step to f (n, 8) and
-    to what bodies feel, total (slabs, nb, 6), `elapsed` (s) after contacts last kept their memory;
+    to what bodies feel, total (slabs, nb, 8), `elapsed` (s) after contacts last kept their memory;
     keep it now or not; and return. stamp: number of the next time that contacts keep their memory;
     what was kept at the one before holds. Returns the steps that are done; where it is less than
     `steps`, forces are due.
@@ -59,8 +59,8 @@ def advance(
             kick = h if done > 0 else 0.5 * h  # two half kicks in one but for the first
             for c in prange(batches):
                 move_batch(
-                    np.int64(c), h, kick, gx, gy, gz, first, rows, place, seat, form, seats,
-                    arms, blocks, alike_turn, x, v, spin, f, stale[nslab:],
+                    np.int64(c), h, kick, gx, gy, gz, first, rows, seat, form, seats, arms,
+                    blocks, alike_turn, x, v, spin, f, stale[nslab:],
                 )  # fmt: skip
             for number in prange(singles):
                 move_slab(
@@ -71,7 +71,7 @@ def advance(
                 far |= stale[k]
             if far:
                 for c in prange(chunks):
-                    drain_block(np.int64(c), first, pace, attitude, momentum, blocks)
+                    drain_block(np.int64(c), first, place, pace, attitude, momentum, blocks)
                 return done
         due = False
         if not only_forces:
@@ -82,21 +82,20 @@ def advance(
                     turn[at], pair_law, slab, ptr, mine, nbr, hist, x, v, spin, material, alike,
                     nmat, prm, f, elapsed, stamp, keep, stats,
                 )  # fmt: skip
+                wall_slab(
+                    turn[at], wall_law, x, v, spin, material, nmat, prm, f, elapsed, keep,
+                    fraction, per_second, row, body, face, count, wall_hist, total, shapes, shape,
+                    pose, substance, mesh, ranges, tri, normals, frame, dims, starts, members,
+                    field, corners, fan_starts, fans, stats,
+                )  # fmt: skip
         stamp += 1.0
-        for number in prange(nslab):
-            wall_slab(
-                np.int64(number), wall_law, x, v, spin, material, nmat, prm, f, elapsed, keep,
-                fraction, per_second, row, body, face, count, wall_hist, total, shapes, shape, pose,
-                substance, mesh, ranges, tri, normals, frame, dims, starts, members, field,
-                corners, fan_starts, fans, stats,
-            )  # fmt: skip
         if only_forces:
             return done
         done += 1
     for c in prange(chunks):
         finish_block(
-            np.int64(c), 0.5 * h, gx, gy, gz, first, rows, place, pace, attitude, momentum, blocks,
-            x, f,
+            np.int64(c), 0.5 * h, gx, gy, gz, first, rows, place, pace, attitude, momentum, seat,
+            form, seats, arms, blocks, x, v, spin, f,
         )  # fmt: skip
     for number in prange(singles):
         kick_slab(np.int64(number), slab, owner, 0.5 * h, gx, gy, gz, x, v, spin, f)

@@ -56,10 +56,9 @@ def kick_slab(s, slab, owner, kick, gx, gy, gz, x, v, spin, f):
 
 
 @inline
-def total_force(b, first, rows, place, x, f):
-    """Force and torque about the centre of body b from the forces on its spheres."""
-    here, nil = quad(place, b), splat4(0.0)
-    force = torque = twist = back = nil
+def total_force(b, here, first, rows, x, f):
+    """Force on body b and torque about its centre `here` from the forces on its spheres."""
+    force = torque = twist = back = splat4(0.0)
     # unsigned: no test for below 0
     for k in range(np.uint64(first[np.uint64(b)]), np.uint64(first[np.uint64(b + 1)])):
         i = rows[k]
@@ -116,7 +115,7 @@ def carry_all(first, rows, offset, place, pace, turn, momentum, inertia, x, v, s
 @inner
 def _sum_chunk(c, first, rows, place, x, f, out):
     for b in range(c * CHUNK, min((c + 1) * CHUNK, first.shape[0] - 1)):
-        force, torque = total_force(b, first, rows, place, x, f)
+        force, torque = total_force(b, quad(place, b), first, rows, x, f)
         for a in range(3):
             out[b, a], out[b, 3 + a] = lane(force, a), lane(torque, a)
 
