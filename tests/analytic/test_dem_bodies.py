@@ -56,6 +56,45 @@ def test_a27_free_top_keeps_momentum_and_energy(integrator):
     assert c.momentum[0, :3] / moments == pytest.approx(exact.y[:, -1], abs=2e-4)
 
 
+def test_round_bodies_turn_at_an_even_pace():
+    """A tetrahedron's moment is the same about all axes: it turns by spin x time about one axis."""
+    spin = np.array([3.0, -8.0, 5.0])
+    world = World(gravity=(0, 0, 0), dt=0.05, solver=DEM(normal="linear", step_size=1e-3))
+    world.add_clusters(tetrahedron(0.05), [[0, 0, 0]], spin=spin, material=stuff())
+    for _ in range(20):
+        world.step()
+    half = 0.5 * np.linalg.norm(spin) * world.time
+    exact = [math.cos(half), *(math.sin(half) * spin / np.linalg.norm(spin))]
+    assert abs(world.clumps.turn[0] @ exact) == pytest.approx(1.0, abs=1e-12)
+    assert spin_of(world)[0] == pytest.approx(spin, rel=1e-12)
+
+
+def test_spheres_stay_where_their_bodies_have_them():
+    """19 bodies, more than a block, of two to nine spheres: each sphere moves with its body."""
+    world = World(dt=0.02, solver=DEM(normal="linear"), seed=5)
+    shapes = [tetrahedron(0.05), rod(0.04, 2), cube(0.05), rod(0.04, 3), rod(0.03, 9)]
+    for k in range(19):
+        world.add_clusters(
+            shapes[k % 5], [[k, 0, 5]], "random", (0.2 * k, 1, 0), (k, 3, -2), stuff()
+        )
+    for _ in range(10):
+        world.step()
+    g, c, omega = world.grains, world.clumps, spin_of(world)
+    for b in range(c.n):
+        rows = c.rows[c.first[b] : c.first[b + 1]]
+        offset = c.offset[c.first[b] : c.first[b + 1]]
+        arm = turned(np.tile(c.turn[b], (len(offset), 1)), offset)
+        np.testing.assert_allclose(g.x[rows, :3], c.position[b] + arm, atol=1e-13)
+        np.testing.assert_allclose(
+            g.v[rows, :3], c.velocity[b] + np.cross(omega[b], arm), atol=1e-12
+        )
+        np.testing.assert_allclose(g.spin[rows, :3], np.tile(omega[b], (len(rows), 1)), atol=1e-12)
+        np.testing.assert_allclose(g.radius[rows], shapes[b % 5].radii, rtol=0)
+        assert g.mass[rows].sum() == pytest.approx(c.mass[b])
+    flown = world.time * np.array([0.2 * 18, 1.0]) + [18.0, 0.0]
+    np.testing.assert_allclose(c.position[18, :2], flown, atol=1e-12)
+
+
 @pytest.mark.parametrize("integrator", ["verlet", "rkf45"])
 def test_momentum_of_colliding_compound_grains(integrator):
     """Linear and angular momentum of free compound and single grains that collide."""

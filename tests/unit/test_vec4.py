@@ -18,6 +18,7 @@ def exercise(x, f, who, small, out, noted):
     vec4.set_four(out, 3, vec4.four(out, 8) + a)
     set_quad(x, 0, vec4.keep_last(vec4.next_axis(quad(x, 1)), quad(x, 2)))
     vec4.set_four(out, 12, vec4.where_equal(a, vec4.four(out, 16), b))
+    vec4.set_four(out, 20, vec4.transposed(a, b, c, d)[2])
     return vec4.note_below(noted, 1, 7, a, splat4(out[0]))
 
 
@@ -38,6 +39,7 @@ def test_every_operation():
     want[3:7] = want[8:12] + rows[:, 0]
     want_x[0] = [*want_x[1, [1, 2, 0]], want_x[2, 3]]
     want[12:16] = np.where(rows[:, 0] == want[16:20], rows[:, 1], 0.0)
+    want[20:24] = rows[2]
     below = [7 + k for k in range(4) if not rows[k, 0] >= want[0]]
     noted = np.zeros(8, np.int64)
     assert exercise(x, f, who, small, out, noted) == 1 + len(below)

@@ -12,13 +12,16 @@ from berm.core.grains import Grains
 Array = npt.NDArray[Any]
 
 
+ALL_TO_TOUCHING = 6.0  # spheres of a body, to those that touch at once: one face of a box
+
+
 def shared(spheres: Any) -> Any:
-    """Return how many contacts a body of so many spheres has at once, about: one face of a box.
+    """Return how many contacts a body of so many spheres has at once, about.
 
     Each contact then sees that share of the mass, so that all of them together damp as one: with
     the whole mass in each, the bodies of [Bell05] 3.3 would be damped many times over.
     """
-    return np.maximum(1.0, np.asarray(spheres) / 6.0)
+    return np.maximum(1.0, np.asarray(spheres) / ALL_TO_TOUCHING)
 
 
 class Clumps:

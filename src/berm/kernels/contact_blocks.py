@@ -20,10 +20,6 @@ LAW_NUMBERS = 16
 WAY, RADII, SPEED, LIGHT, SPIN, OTHER_SPIN, MEMORY = (LANES * c for c in (0, 3, 5, 8, 9, 12, 15))
 # What comes out: force on the first, torques on both, overlap (m).
 FORCE, TORQUE, OTHER_TORQUE, OVERLAP = (LANES * c for c in (21, 24, 27, 30))
-# For a sphere and a wall the way is the unit normal into the wall, velocity and spin are relative
-# at the point of contact, the overlap goes in, and only a torque of rolling comes out. The distance
-# of the centre to the wall and the arm from the body's origin to the contact wait beside them.
-DISTANCE, ARM = LANES * 4, OTHER_SPIN
 NUMBERS = 31 * LANES
 
 
@@ -34,42 +30,6 @@ def put_kind(m, kind, prm, kinds, p):
         kinds[m] = kind
         for c in range(LAW_NUMBERS):
             p[c * LANES + m] = prm[kind, c]
-
-
-@inline
-def recall(m, k, own, hist, b):
-    """Bring the one or two vectors that are remembered in hist[k] into a block.
-
-    A loop up to `own` would be made into vector code for many numbers, and be slow with three.
-    """
-    if own > 0:
-        for c in range(3):
-            b[MEMORY + c * LANES + m] = hist[k, c]
-    if own > 3:
-        for c in range(3, 6):
-            b[MEMORY + c * LANES + m] = hist[k, c]
-
-
-@inline
-def retain(m, k, own, hist, b):
-    """Bring what a contact remembers from a block to hist[k]."""
-    if own > 0:
-        for c in range(3):
-            hist[k, c] = b[MEMORY + c * LANES + m]
-    if own > 3:
-        for c in range(3, 6):
-            hist[k, c] = b[MEMORY + c * LANES + m]
-
-
-@inline
-def forget(k, own, hist):
-    """A contact is lost, and all that it remembers."""
-    if own > 0:
-        for c in range(3):
-            hist[k, c] = 0.0
-    if own > 3:
-        for c in range(3, 6):
-            hist[k, c] = 0.0
 
 
 @inline
@@ -167,55 +127,3 @@ def take_pairs(count, stamp, keep, who, b, f, hist):
         total += b[OVERLAP + m]
         most = max(most, b[OVERLAP + m])
     return total, most
-
-
-@inline
-def put_wall(m, i, body, k, d, gx, gy, gz, f_step, pose, per_second, x, v, spin, hist, own, who, b):
-    """Make the contact of sphere i with a body, d (m) away, number m of a block.
-
-    g points from the wall to the sphere; the first `own` numbers of hist[k] are remembered.
-    """
-    who[m], who[LANES + m], who[2 * LANES + m] = i, body, k
-    nx, ny, nz = -gx, -gy, -gz
-    ox = x[i, 0] + d * nx - pose[body, 0] - f_step * pose[body, 12]
-    oy = x[i, 1] + d * ny - pose[body, 1] - f_step * pose[body, 13]
-    oz = x[i, 2] + d * nz - pose[body, 2] - f_step * pose[body, 14]
-    ux, uy = per_second * pose[body, 12], per_second * pose[body, 13]
-    uz, wx = per_second * pose[body, 14], per_second * pose[body, 15]
-    wy, wz = per_second * pose[body, 16], per_second * pose[body, 17]
-    sx, sy, sz = spin[i, 0], spin[i, 1], spin[i, 2]
-    b[WAY + m], b[WAY + LANES + m], b[WAY + 2 * LANES + m] = nx, ny, nz
-    b[RADII + m], b[DISTANCE + m], b[OVERLAP + m] = x[i, 3], d, x[i, 3] - d
-    b[LIGHT + m] = v[i, 3]
-    b[SPEED + m] = v[i, 0] - ux + d * (sy * nz - sz * ny) - (wy * oz - wz * oy)
-    b[SPEED + LANES + m] = v[i, 1] - uy + d * (sz * nx - sx * nz) - (wz * ox - wx * oz)
-    b[SPEED + 2 * LANES + m] = v[i, 2] - uz + d * (sx * ny - sy * nx) - (wx * oy - wy * ox)
-    b[SPIN + m], b[SPIN + LANES + m], b[SPIN + 2 * LANES + m] = sx - wx, sy - wy, sz - wz
-    b[ARM + m], b[ARM + LANES + m], b[ARM + 2 * LANES + m] = ox, oy, oz
-    recall(m, k, own, hist, b)
-
-
-@inline
-def take_walls(count, keep, own, who, b, f, total, hist):
-    """Add what came out of a block's first contacts to f and to what bodies feel."""
-    for m in range(count):
-        i, body = np.uint64(who[m]), np.uint64(who[LANES + m])
-        nx, ny, nz = b[WAY + m], b[WAY + LANES + m], b[WAY + 2 * LANES + m]
-        fx, fy, fz = b[FORCE + m], b[FORCE + LANES + m], b[FORCE + 2 * LANES + m]
-        mx, my, mz = b[TORQUE + m], b[TORQUE + LANES + m], b[TORQUE + 2 * LANES + m]
-        ox, oy, oz = b[ARM + m], b[ARM + LANES + m], b[ARM + 2 * LANES + m]
-        d = b[DISTANCE + m]
-        f[i, 0] += fx
-        f[i, 1] += fy
-        f[i, 2] += fz
-        f[i, 4] += d * (ny * fz - nz * fy) + mx
-        f[i, 5] += d * (nz * fx - nx * fz) + my
-        f[i, 6] += d * (nx * fy - ny * fx) + mz
-        total[body, 0] -= fx
-        total[body, 1] -= fy
-        total[body, 2] -= fz
-        total[body, 3] -= oy * fz - oz * fy + mx
-        total[body, 4] -= oz * fx - ox * fz + my
-        total[body, 5] -= ox * fy - oy * fx + mz
-        if keep:
-            retain(m, np.uint64(who[2 * LANES + m]), own, hist, b)

@@ -34,10 +34,10 @@ def grain_totals(n, x, v, spin, owner, material, used):
 
 
 @jit
-def body_totals(first, place, pace, momentum, inertia, shared):
+def body_totals(first, place, pace, momentum, inertia, all_to_touching):
     """Return kinetic energy (J) of bodies, and the largest inverse mass that a contact sees.
 
-    A push off the centre also turns a body, which makes it seem lighter; shared[b] contacts at
+    A push off the centre also turns a body, which makes it seem lighter; the spheres that touch at
     once each see a share of it.
     """
     energy, lightest = 0.0, 0.0
@@ -48,5 +48,5 @@ def body_totals(first, place, pace, momentum, inertia, shared):
             energy += 0.5 * momentum[b, c] ** 2 / inertia[b, c]
         least = min(inertia[b, 0], min(inertia[b, 1], inertia[b, 2]))
         seen = place[b, 3] + momentum[b, 3] ** 2 / least
-        lightest = max(lightest, seen * shared[b])
+        lightest = max(lightest, seen * max(1.0, (first[b + 1] - first[b]) / all_to_touching))
     return energy, lightest

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from berm.kernels.body_blocks import (
+    BATCH,
+    CHUNK,
+    STATE,
+    count_seats,
+    drain_block,
+    fill_block,
+    finish_block,
+    move_batch,
+)
 from berm.kernels.jit import pjit, prange
 from berm.kernels.pair_forces import pair_slab
-from berm.kernels.rigid_grains import BATCH, CHUNK, kick_chunk, kick_slab, move_batch, move_slab
+from berm.kernels.rigid_grains import kick_slab, move_slab
 from berm.kernels.wall_forces import wall_slab
 
 
@@ -16,13 +26,13 @@ def advance(
     pair_law, wall_law, slab, colour, turn, ptr, mine, nbr, hist, x, v, spin, material, alike, nmat,
     prm, f, per_second, row, body, face, count, wall_hist, total, shapes, shape, pose, substance,
     mesh, ranges, tri, normals, frame, dims, starts, members, field, corners, fan_starts, fans,
-    first, rows, offset, place, pace, attitude, momentum, inertia, body_ref, stats,
+    first, rows, offset, kind, place, pace, attitude, momentum, inertia, body_ref, stats,
 ):  # fmt: skip
     """Leap-frog from step `done` to `steps` of a world step; stop early where the list is stale.
 
     due: the list was made anew in the middle of a step, and its forces are still to be found.
     only_forces: add the forces of all contacts at the `fraction` of the world step to f (n, 8) and
-    to what bodies feel, total (slabs, nb, 6), `elapsed` (s) after contacts last kept their memory;
+    to what bodies feel, total (slabs, nb, 8), `elapsed` (s) after contacts last kept their memory;
     keep it now or not; and return. stamp: number of the next time that contacts keep their memory;
     what was kept at the one before holds. Returns the steps that are done; where it is less than
     `steps`, forces are due.
@@ -33,13 +43,24 @@ def advance(
     nslab = slab.shape[0] - 1
     # where all spheres are parts of bodies, none moves alone
     singles = nslab if rows.shape[0] < slab[nslab] else 0
+    # bodies stay in blocks for all steps
+    seat, form = np.empty(first.shape[0], np.int64), np.empty(first.shape[0], np.int64)
+    count_seats(first, kind, seat, form)
+    seats, arms = np.empty(4 * seat[-1], np.int32), np.empty(16 * seat[-1])
+    blocks, alike_turn = np.empty((chunks, STATE)), np.empty(chunks, np.bool_)
+    if not only_forces:
+        for c in prange(chunks):
+            fill_block(
+                np.int64(c), first, rows, offset, place, pace, attitude, momentum, inertia,
+                body_ref, x, v, spin, seat, form, seats, arms, blocks, alike_turn,
+            )  # fmt: skip
     while done < steps or due or only_forces:
         if not due and not only_forces:
             kick = h if done > 0 else 0.5 * h  # two half kicks in one but for the first
             for c in prange(batches):
                 move_batch(
-                    c, h, kick, gx, gy, gz, first, rows, offset, place, pace, attitude, momentum,
-                    inertia, body_ref, x, v, spin, f, stale[nslab:],
+                    np.int64(c), h, kick, gx, gy, gz, first, rows, seat, form, seats, arms,
+                    blocks, alike_turn, x, v, spin, f, stale[nslab:],
                 )  # fmt: skip
             for number in prange(singles):
                 move_slab(
@@ -49,6 +70,8 @@ def advance(
             for k in range(nslab + batches):
                 far |= stale[k]
             if far:
+                for c in prange(chunks):
+                    drain_block(np.int64(c), first, place, pace, attitude, momentum, blocks)
                 return done
         due = False
         if not only_forces:
@@ -59,19 +82,21 @@ def advance(
                     turn[at], pair_law, slab, ptr, mine, nbr, hist, x, v, spin, material, alike,
                     nmat, prm, f, elapsed, stamp, keep, stats,
                 )  # fmt: skip
+                wall_slab(
+                    turn[at], wall_law, x, v, spin, material, nmat, prm, f, elapsed, keep,
+                    fraction, per_second, row, body, face, count, wall_hist, total, shapes, shape,
+                    pose, substance, mesh, ranges, tri, normals, frame, dims, starts, members,
+                    field, corners, fan_starts, fans, stats,
+                )  # fmt: skip
         stamp += 1.0
-        for number in prange(nslab):
-            wall_slab(
-                np.int64(number), wall_law, x, v, spin, material, nmat, prm, f, elapsed, keep,
-                fraction, per_second, row, body, face, count, wall_hist, total, shapes, shape, pose,
-                substance, mesh, ranges, tri, normals, frame, dims, starts, members, field,
-                corners, fan_starts, fans, stats,
-            )  # fmt: skip
         if only_forces:
             return done
         done += 1
     for c in prange(chunks):
-        kick_chunk(c, 0.5 * h, gx, gy, gz, first, rows, place, pace, attitude, momentum, x, f)
+        finish_block(
+            np.int64(c), 0.5 * h, gx, gy, gz, first, rows, place, pace, attitude, momentum, seat,
+            form, seats, arms, blocks, x, v, spin, f,
+        )  # fmt: skip
     for number in prange(singles):
         kick_slab(np.int64(number), slab, owner, 0.5 * h, gx, gy, gz, x, v, spin, f)
     return done

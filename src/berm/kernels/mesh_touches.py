@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from berm.kernels.contact_blocks import forget
 from berm.kernels.distance import MESH, to_body, to_world
 from berm.kernels.fused import inner
 from berm.kernels.mesh_contacts import (
@@ -23,6 +22,7 @@ from berm.kernels.mesh_contacts import (
 )
 from berm.kernels.mesh_solid import has_inside, solid_distance
 from berm.kernels.near_walls import MESH_SLOTS
+from berm.kernels.wall_blocks import forget
 
 # Planes of one mesh whose normals differ less are the same contact of a step before.
 SAME_COS = 0.9

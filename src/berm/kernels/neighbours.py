@@ -12,7 +12,18 @@ from __future__ import annotations
 import numpy as np
 
 from berm.kernels.jit import inline, inner, jit, pjit, prange
-from berm.kernels.vec8 import bits, fma, iota32, load, splat, store_places, vmax, vmin
+from berm.kernels.vec8 import (
+    bits,
+    fma,
+    iota32,
+    load,
+    quad,
+    set_quad,
+    splat,
+    store_places,
+    vmax,
+    vmin,
+)
 
 CHUNK = 2048  # rows that a thread takes at a time where rows do not depend on each other
 # For each mask of eight lanes: the lanes that hit, a byte each, from the lowest byte on; how many.
@@ -134,11 +145,11 @@ def _gather_rows(first, last, order, words, width, spare):
     if width == 1:
         for k in range(first, last):
             spare[k] = words[order[k]]
-    elif width == 4:
+    elif width % 4 == 0:  # a loop over few words is slow
         for k in range(first, last):
-            i = 4 * order[k]
-            a, b, c, d = words[i], words[i + 1], words[i + 2], words[i + 3]
-            spare[4 * k], spare[4 * k + 1], spare[4 * k + 2], spare[4 * k + 3] = a, b, c, d
+            i, j = width // 4 * order[k], width // 4 * k
+            for m in range(width // 4):
+                set_quad(spare, j + m, quad(words, i + m))
     else:
         for k in range(first, last):
             for c in range(width):
@@ -147,7 +158,7 @@ def _gather_rows(first, last, order, words, width, spare):
 
 @inner
 def _put_back(first, last, words, spare):
-    for k in range(first, last):
+    for k in range(np.uint64(first), np.uint64(last)):  # unsigned: no test for below 0
         words[k] = spare[k]
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from berm.kernels.jit import inline, pjit, prange
+from berm.kernels.vec4 import FOUR, keep_last
+from berm.kernels.vec8 import quad, set_quad, splat4
 
 
 @inline
@@ -36,20 +38,21 @@ def count_pairs(slab, found, count, owner, kept):
 def _remembered(i, j, was, old_ptr, old_nbr, old_hist, hist, k):
     """Copy what the pair (i, j) remembers into hist[k], or zero."""
     a, b = was[i], was[j]
-    width = hist.shape[1]
+    quads, nil = hist.shape[1] // FOUR, splat4(0.0)
     if a >= 0 and b >= 0:
-        for m in range(old_ptr[a], old_ptr[a + 1]):
+        for m in range(np.uint64(old_ptr[a]), np.uint64(old_ptr[a + 1])):  # unsigned: no test
             if old_nbr[m] == b:
-                for c in range(width):
-                    hist[k, c] = old_hist[m, c]
+                for c in range(quads):
+                    set_quad(hist, k * quads + c, quad(old_hist, np.int64(m) * quads + c))
                 return
-        for m in range(old_ptr[b], old_ptr[b + 1]):
+        for m in range(np.uint64(old_ptr[b]), np.uint64(old_ptr[b + 1])):
             if old_nbr[m] == a:  # it stood in the other's row: all that it remembers turns round
-                for c in range(width):
-                    hist[k, c] = old_hist[m, c] if c == 3 else -old_hist[m, c]
+                for c in range(quads):
+                    old = quad(old_hist, np.int64(m) * quads + c)
+                    set_quad(hist, k * quads + c, keep_last(nil - old, old))
                 return
-    for c in range(width):
-        hist[k, c] = 0.0
+    for c in range(quads):
+        set_quad(hist, k * quads + c, nil)
 
 
 @inline

@@ -70,7 +70,7 @@ def move_free(x, q, v, spin, w, moments, omega, inv, push, gravity, h):
             )
             q[b, 0], q[b, 1], q[b, 2], q[b, 3], lx, ly, lz = free_turn(
                 q[b, 0], q[b, 1], q[b, 2], q[b, 3], lx, ly, lz,
-                moments[b, 0], moments[b, 1], moments[b, 2], h,
+                1.0 / moments[b, 0], 1.0 / moments[b, 1], 1.0 / moments[b, 2], h,
             )  # fmt: skip
             refresh(b, q, spin, w, moments, omega, inv, frame)
         else:

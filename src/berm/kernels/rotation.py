@@ -32,6 +32,20 @@ def rotate_back(qw, qx, qy, qz, x, y, z):
 
 
 @inline
+def axes(qw, qx, qy, qz):
+    """The axes of a body in the world, one after the other: half the work of turning three."""
+    ux, uy, uz = 2.0 * qx, 2.0 * qy, 2.0 * qz
+    xx, yy, zz = ux * qx, uy * qy, uz * qz
+    xy, xz, yz = ux * qy, ux * qz, uy * qz
+    wx, wy, wz = ux * qw, uy * qw, uz * qw
+    return (
+        1.0 - (yy + zz), xy + wz, xz - wy,
+        xy - wz, 1.0 - (xx + zz), yz + wx,
+        xz + wy, yz - wx, 1.0 - (xx + yy),
+    )  # fmt: skip
+
+
+@inline
 def multiply(aw, ax, ay, az, bw, bx, by, bz):
     """Product a b: first b, then a."""
     return (
@@ -68,16 +82,16 @@ def turn_pair(t, a, b):
 
 
 @inline
-def free_turn(qw, qx, qy, qz, lx, ly, lz, ix, iy, iz, dt):
+def free_turn(qw, qx, qy, qz, lx, ly, lz, wx, wy, wz, dt):
     """Turn a body that no torque acts on for dt (s).
 
-    l: angular momentum in the body's frame (kg m^2/s); i: principal moments (kg m^2). Returns the
-    quaternion and the angular momentum in the new body's frame. A turn by the angle a is taken as
-    2 atan(a / 2), which keeps lengths exactly and needs no sine: the error is of the order of the
-    splitting's own.
+    l: angular momentum in the body's frame (kg m^2/s); w: inverses of the principal moments,
+    1/(kg m^2). Returns the quaternion and the angular momentum in the new body's frame. A turn by
+    the angle a is taken as 2 atan(a / 2), which keeps lengths exactly and needs no sine: the error
+    is of the order of the splitting's own.
     """
     h = 0.25 * dt
-    jx, jy, jz = h / ix, h / iy, 2.0 * h / iz
+    jx, jy, jz = h * wx, h * wy, 2.0 * h * wz
     t = lx * jx
     ly, lz = turn_pair(t, ly, lz)
     qw, qx, qy, qz = qw - t * qx, qx + t * qw, qy + t * qz, qz - t * qy
@@ -95,3 +109,15 @@ def free_turn(qw, qx, qy, qz, lx, ly, lz, ix, iy, iz, dt):
     qw, qx, qy, qz = qw - t * qx, qx + t * qw, qy + t * qz, qz - t * qy
     qw, qx, qy, qz = normalise(qw, qx, qy, qz)
     return qw, qx, qy, qz, lx, ly, lz
+
+
+@inline
+def round_turn(qw, qx, qy, qz, wx, wy, wz, dt):
+    """Turn a body with one moment about all axes for dt (s): it keeps its angular velocity w.
+
+    w (rad/s) is in the body's frame. The tangent of half the angle is taken to third order.
+    """
+    wx, wy, wz = 0.5 * dt * wx, 0.5 * dt * wy, 0.5 * dt * wz
+    more = 1.0 + (wx * wx + wy * wy + wz * wz) / 3.0
+    qw, qx, qy, qz = multiply(qw, qx, qy, qz, 1.0, more * wx, more * wy, more * wz)
+    return normalise(qw, qx, qy, qz)

@@ -141,6 +141,15 @@ if JIT_ON:
         return types.int64(who, types.int64, types.int64, a, a), codegen
 
     @intrinsic
+    def transposed(typingctx: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+        """Four columns as four rows, or rows as columns."""
+
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return cgutils.pack_array(builder, _to_rows(builder, list(args)))
+
+        return types.UniTuple(a, FOUR)(a, a, a, a), codegen
+
+    @intrinsic
     def where_equal(typingctx: Any, a: Any, b: Any, value: Any) -> Any:
         """The value in lanes in which a is b, 0 in the others."""
 
@@ -198,6 +207,10 @@ else:
             who[count] = first + k
             count += 0 if a[k] >= b[k] else 1
         return count
+
+    def transposed(a: Any, b: Any, c: Any, d: Any) -> Any:
+        """Four columns as four rows, or rows as columns."""
+        return tuple(np.array([a, b, c, d]).T.copy())
 
     def where_equal(a: Any, b: Any, value: Any) -> Any:
         """The value in lanes in which a is b, 0 in the others."""

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from berm.kernels.contact_blocks import (
-    LANES,
-    LAW_NUMBERS,
-    NUMBERS,
-    forget,
-    put_kind,
-    put_wall,
-    take_walls,
-)
+from berm.kernels.contact_blocks import LANES, LAW_NUMBERS, NUMBERS, put_kind
 from berm.kernels.distance import BOX, PLANE, feature, to_body, to_world
 from berm.kernels.fused import inline, inner
 from berm.kernels.jit import call_block
@@ -20,6 +12,7 @@ from berm.kernels.mesh_contacts import Q_SIZE
 from berm.kernels.mesh_touches import mesh_touches
 from berm.kernels.near_walls import DEEP, MESH_SLOTS
 from berm.kernels.pair_forces import DEEPEST, WALLS
+from berm.kernels.wall_blocks import fill_walls, forget, put_wall, take_walls
 
 
 @inline
@@ -51,6 +44,16 @@ def wall_distance(body, shapes, shape, face, pose, f_step, x, y, z):
 
 
 @inline
+def answer(
+    count, law, f_step, per_second, pose, x, v, spin, f, felt, elapsed, keep, own, kept, who, b, p
+):
+    """Forces of the first contacts of a block."""
+    fill_walls(count, f_step, per_second, pose, x, v, spin, who, b)
+    call_block(law, b, p, elapsed)  # what is left of a block before is not taken
+    take_walls(count, keep, own, who, b, f, felt, kept)
+
+
+@inline
 def shape_walls(
     s, law, x, v, spin, material, nmat, prm, f, elapsed, keep, f_step, per_second, row, body, face,
     count, kept, felt, shapes, shape, pose, substance, mesh, b, who, p, kinds,
@@ -75,20 +78,22 @@ def shape_walls(
             if keep:
                 forget(k, own, kept)
             continue
-        put_wall(
-            m, i, at, k, d, gx, gy, gz, f_step, pose, per_second, x, v, spin, kept, own, who, b
-        )
+        put_wall(m, i, at, k, d, gx, gy, gz, kept, own, who, b)
         put_kind(m, material[i] * nmat + substance[at], prm, kinds, p)
         m += 1
         touching += 1
         most_xi = max(most_xi, x[i, 3] - d)
         if m == LANES:
-            call_block(law, b, p, elapsed)
-            take_walls(m, keep, own, who, b, f, felt, kept)
+            answer(
+                m, law, f_step, per_second, pose, x, v, spin, f, felt, elapsed, keep, own, kept,
+                who, b, p,
+            )  # fmt: skip
             m = 0
     if m > 0:
-        call_block(law, b, p, elapsed)
-        take_walls(m, keep, own, who, b, f, felt, kept)
+        answer(
+            m, law, f_step, per_second, pose, x, v, spin, f, felt, elapsed, keep, own, kept, who,
+            b, p,
+        )  # fmt: skip
     return touching, most_xi
 
 
@@ -117,21 +122,25 @@ def mesh_walls(
         for t in range(touches):
             slot = np.uint64(k + int(touch[t, 0]))
             put_wall(
-                m, i, at, slot, touch[t, 1], touch[t, 2], touch[t, 3], touch[t, 4], f_step, pose,
-                per_second, x, v, spin, kept, own, who, b,
+                m, i, at, slot, touch[t, 1], touch[t, 2], touch[t, 3], touch[t, 4], kept, own,
+                who, b,
             )  # fmt: skip
             put_kind(m, material[i] * nmat + substance[at], prm, kinds, p)
             m += 1
             touching += 1
             most_xi = max(most_xi, x[i, 3] - touch[t, 1])
             if m == LANES:
-                call_block(law, b, p, elapsed)
-                take_walls(m, keep, own, who, b, f, felt, kept)
+                answer(
+                    m, law, f_step, per_second, pose, x, v, spin, f, felt, elapsed, keep, own,
+                    kept, who, b, p,
+                )  # fmt: skip
                 m = 0
         k += MESH_SLOTS
     if m > 0:
-        call_block(law, b, p, elapsed)
-        take_walls(m, keep, own, who, b, f, felt, kept)
+        answer(
+            m, law, f_step, per_second, pose, x, v, spin, f, felt, elapsed, keep, own, kept, who,
+            b, p,
+        )  # fmt: skip
     return touching, most_xi
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from berm.core.clumps import Clumps, shared
+from berm.core.clumps import ALL_TO_TOUCHING, Clumps
 from berm.core.errors import InputError, SimulationError
 from berm.core.report import StepReport
 from berm.core.rotations import turned
-from berm.kernels import leap_frog, rigid_grains
+from berm.kernels import body_blocks, leap_frog
 from berm.kernels import pair_forces as stats
 from berm.kernels.grain_totals import body_totals, grain_totals
 from berm.kernels.jit import address, use_threads_for
@@ -130,7 +130,7 @@ class DEM:
                 self._search(world, 0.0, report)
             elif any(body.driven for body in self.fixed) or len(self.fixed) != self.bodies_seen:
                 self._near_walls(world, np.arange(grains.n, dtype=np.int32), 0.0)
-        self.total = np.zeros((self.pairs.slabs, max(len(self.fixed), 1), 6))
+        self.total = np.zeros((self.pairs.slabs, max(len(self.fixed), 1), 8))
         self.stats = np.zeros((self.pairs.slabs, 4))
         if not self.started:
             self._check_start(world)
@@ -177,12 +177,13 @@ class DEM:
         g, c = world.grains, world.clumps
         done, steps, due, h, *rest = how
         alike = bool((g.material[: g.n] == g.material[0]).all())
-        stale = np.zeros(self.pairs.slabs + -(-c.n // rigid_grains.CHUNK), np.bool_)
+        stale = np.zeros(self.pairs.slabs + -(-c.n // body_blocks.CHUNK), np.bool_)
         now = leap_frog.advance(
             done, steps, due, h, np.asarray(world.gravity), g.owner, self.pairs.ref, stale,
             self.kept + 1.0, *rest, *self._laws(), *self._lists(), g.x, g.v, g.spin, g.material,
             alike, len(world.materials), self.table, g.force, 1.0 / dt, *self._bounds(), c.first,
-            c.rows, c.offset, c.place, c.pace, c.turn, c.momentum, c.inertia, c.ref, self.stats,
+            c.rows, c.offset, c.kind, c.place, c.pace, c.turn, c.momentum, c.inertia, c.ref,
+            self.stats,
         )  # fmt: skip
         only_forces, _, keep, _ = rest
         self.kept += int(keep) if only_forces else int(now - done)
@@ -342,12 +343,8 @@ class DEM:
         report.overlap_max = float(found[:, stats.DEEPEST].max())
         total = weight * self.total.sum(axis=0)
         for b, body in enumerate(self.fixed):
-            body.force, body.torque = total[b, :3], total[b, 3:]
+            body.force, body.torque = total[b, :3], total[b, 4:7]
         if clumps.n:
-            rigid_grains.carry_all(
-                clumps.first, clumps.rows, clumps.offset, clumps.place, clumps.pace, clumps.turn,
-                clumps.momentum, clumps.inertia, grains.x, grains.v, grains.spin,
-            )  # fmt: skip
             self._lead_bodies(world)
         used = np.zeros(len(world.materials), np.bool_)
         energy, _, _, _, bad = grain_totals(
@@ -365,8 +362,9 @@ class DEM:
 
     @staticmethod
     def _body_totals(c: Clumps) -> tuple[float, float]:
-        contacts = shared(np.diff(c.first))
-        energy, light = body_totals(c.first, c.place, c.pace, c.momentum, c.inertia, contacts)
+        energy, light = body_totals(
+            c.first, c.place, c.pace, c.momentum, c.inertia, ALL_TO_TOUCHING
+        )
         return float(energy), float(light)
 
     def _lead_bodies(self, world: WorldView) -> None:
