@@ -134,7 +134,10 @@ class P2:
         self.change: Array = np.zeros(0, world.grains.dtype)
         self.mean_mass = 0.0
         self.last_dt = 0.0
-        self.wall_skin = 0.0
+        # in radii: at least as far as a grain may go while the list of pairs is kept; where contact
+        # is decided at the start of a step, what may be met within it does not count
+        far = max(self.WALL_SKIN, 0.5 * self.skin + AHEAD_MOST + KNOCK + KNOCK_FAST)
+        self.wall_skin = far if keeps or self.retest or self.substeps > 1 else self.skin
         self.bodies_seen = -1
         self.walls_end = False  # contacts with bodies were found for the last step only
         self.changed = True  # grains came or went before this step
@@ -175,14 +178,6 @@ class P2:
         self.changed = grains.changed
         if grains.changed:
             self.mean_mass = float(grains.mass.mean())
-            # at least as far as a grain may go while the list of pairs is kept; where contact is
-            # decided at the start of a step, what may be met within it does not count
-            mean = float(grains.radius.mean(dtype=np.float64))
-            if self.averaging in CONSERVING or self.retest or self.substeps > 1:
-                far = 0.5 * self.skin + AHEAD_MOST + KNOCK + KNOCK_FAST
-                self.wall_skin = max(self.WALL_SKIN, far) * mean
-            else:
-                self.wall_skin = self.skin * max(mean, 0.6 * float(grains.radius.max()))
             kinds = grains.material[: grains.n]
             self.only_kind = int(kinds[0]) if kinds.min() == kinds.max() else -1
         fresh = under_way or self.contacts.is_stale(grains, dt / self.substeps)
@@ -351,7 +346,6 @@ class P2:
             "mean_mass": self.mean_mass,
             "last_dt": self.last_dt,
             "only_kind": self.only_kind,
-            "wall_skin": self.wall_skin,
             "bodies_seen": self.bodies_seen,
             "walls_end": self.walls_end,
         }
@@ -366,6 +360,5 @@ class P2:
         self.mean_mass = float(state["mean_mass"])
         self.last_dt = float(state["last_dt"])
         self.only_kind = int(state["only_kind"])
-        self.wall_skin = float(state["wall_skin"])
         self.bodies_seen = int(state["bodies_seen"])
         self.walls_end = bool(state["walls_end"])
