@@ -106,8 +106,8 @@ def mix(a: Material, b: Material, mass: float) -> PairLaw:
     """Combine two materials to the law of their contact; `mass` (kg) is the reduced mass.
 
     Stiffness: two springs in series, each twice as stiff as a contact of equals. Friction: the
-    smaller coefficient (the weaker surface shears first), adhesion: the geometric mean, so that
-    one clean partner does not stick. Damping and restitution: the mean of the two.
+    smaller coefficient (the weaker surface shears first), adhesion as well, so that one clean
+    partner does not stick. Damping and restitution: the mean of the two.
     """
     stiffness = 2.0 * a.stiffness * b.stiffness / (a.stiffness + b.stiffness)
 
@@ -122,7 +122,7 @@ def mix(a: Material, b: Material, mass: float) -> PairLaw:
         damping=0.5 * (damping(a) + damping(b)),
         friction_static=min(a.friction_static, b.friction_static),
         friction_kinetic=min(a.friction_kinetic, b.friction_kinetic),
-        adhesion=math.sqrt(a.adhesion * b.adhesion),
+        adhesion=min(a.adhesion, b.adhesion),
     )
 
 

@@ -51,8 +51,9 @@ class P2:
     retest: published form: test C_s <= 0 in every iteration instead of once a step.
     skin: width of the neighbour list's margin, in radii.
     slip_speed: relative speed (m/s) above which kinetic friction holds; None: 1.5 g h.
-    adhesion_area: "overlap", as printed (36), which is friction rather than cohesion, or "whole":
-    pi r_min^2 as soon as grains touch (conserving forms), which makes a cohesive soil.
+    adhesion_area: "whole", pi r_min^2 as soon as grains touch, which makes a cohesive soil
+    (conserving forms only, and their default), or "overlap", as printed (36), which is friction
+    rather than cohesion (default of the published forms).
     """
 
     averaging: str = "sweep"
@@ -66,10 +67,10 @@ class P2:
     retest: bool = False
     skin: float = 0.1
     slip_speed: float | None = None
-    adhesion_area: str = "overlap"
+    adhesion_area: str | None = None
 
     name = "p2"
-    WALL_SKIN = 1.0  # mean radii: a grain may be knocked this far into a wall within a step
+    WALL_SKIN = 1.0  # radii: a grain may be knocked this far into a wall within a step
     TOUCH = 0.02  # gap, in radii, below which a pair counts as a contact for the split masses
 
     def __post_init__(self) -> None:
@@ -88,8 +89,9 @@ class P2:
             value = getattr(self, field)
             if not (math.isfinite(value) and low <= value <= high):
                 raise InputError(f"solver p2: {field}", value, f"{low} to {high}")
-        areas = ("overlap", "whole") if self.averaging in CONSERVING else ("overlap",)
-        if self.adhesion_area not in areas:
+        areas = ("whole", "overlap") if self.averaging in CONSERVING else ("overlap",)
+        self._area = areas[0] if self.adhesion_area is None else self.adhesion_area
+        if self._area not in areas:
             raise InputError("solver p2: adhesion_area", self.adhesion_area, ", ".join(areas))
         if self.acceleration > 0 and self.averaging != "mass":
             raise InputError(
@@ -262,7 +264,7 @@ class P2:
         """What contacts of this world can do, for the kernels."""
         if not table[at.T_ADHESION].any():
             return 0
-        return at.ADHESIVE | (at.WHOLE if self.adhesion_area == "whole" else 0)
+        return at.ADHESIVE | (at.WHOLE if self._area == "whole" else 0)
 
     def _parameters(self, world: WorldView, h: float) -> Array:
         par = np.zeros(at.NPAR, self.real)
