@@ -135,7 +135,9 @@ def _preset(material: Material) -> None:
 
 # Friction is tan(friction angle) of the bulk soil. Grains that turn need rolling friction besides,
 # to stand as steep as grains with corners (0.1 to 0.3: Ai et al. 2011); grains that do not turn,
-# those of [Holz14], stand steeper than the soil with these values: `calibrate`.
+# those of [Holz14], stand steeper than the soil with these values: `calibrate`. Adhesion gives the
+# bulk about 0.9 of it as cohesion, where contacts are stiff enough to fail before they are squeezed
+# flat (solver p2, docs/theory/p2.md).
 _preset(
     Material(
         "gravel",
@@ -164,7 +166,7 @@ _preset(
     Material(
         "wet sand",
         density=2650.0,
-        stiffness=5.0e4,
+        stiffness=1.0e5,
         restitution=0.1,
         friction_static=0.60,
         friction_kinetic=0.55,
@@ -177,7 +179,7 @@ _preset(
     Material(
         "loam",
         density=2600.0,
-        stiffness=4.0e4,
+        stiffness=2.0e5,
         restitution=0.1,
         friction_static=0.55,
         friction_kinetic=0.48,
@@ -190,7 +192,7 @@ _preset(
     Material(
         "clay",
         density=2700.0,
-        stiffness=3.0e4,
+        stiffness=3.0e5,
         restitution=0.05,
         friction_static=0.36,
         friction_kinetic=0.30,
