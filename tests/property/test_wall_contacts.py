@@ -25,6 +25,7 @@ from berm.solvers.walls import Walls, pack, signed_distance
 pytestmark = pytest.mark.nojit
 EXAMPLES = 100 if JIT_ON else 8
 SAMPLES = 401 if JIT_ON else 101
+SKIN = 0.1  # radii
 
 TETRA = Mesh(
     np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]) * 0.4,
@@ -108,11 +109,11 @@ def sampled(body, start, way, r, times):
     return signed_distance(PACKED[id(body.shape)], u @ body.rotation)[0] - r
 
 
-def find(bodies, start, way, r, skin):
+def find(bodies, start, way, r):
     x, v = np.zeros((1, 4)), np.zeros((1, 4))
     x[0, :3], x[0, 3], v[0, :3] = start, r, way
     far = [SimpleNamespace(**vars(NOWHERE), shape=shape) for shape in KEPT]
-    WALLS.find([*bodies, *far], x, v, 1, np.array([0, 1]), 1.0, (0.0, 0.0, 0.0), skin)
+    WALLS.find([*bodies, *far], x, v, 1, np.array([0, 1]), 1.0, (0.0, 0.0, 0.0), SKIN)
     return WALLS.plane[0, : WALLS.count[0]].copy()
 
 
@@ -124,11 +125,11 @@ def plane_gaps(planes, centre, r, f):
 @given(cases([*CONVEX, *OTHERS]))
 def test_a_contact_is_made_exactly_where_the_way_comes_near(case):
     body, start, way, r = case
-    skin = 0.1 * r
+    skin = SKIN * r
     gap = sampled(body, start, way, r, np.linspace(0, 1, SAMPLES)).min()
     # Closest approach is found to within a step of the advancement, so leave out the doubtful.
     assume(abs(gap - skin) > 0.02 * r)
-    planes = find([body], start, way, r, skin)
+    planes = find([body], start, way, r)
     assert (len(planes) > 0) == (gap < skin)
     np.testing.assert_allclose(np.linalg.norm(planes[:, :3], axis=1), 1.0, atol=1e-9)
     assert np.isfinite(planes).all()
@@ -142,7 +143,7 @@ def test_no_plane_is_ever_pierced_before_the_body_is(case):
     times = np.linspace(0, 1, SAMPLES)
     gap = sampled(body, start, way, r, times)
     assume(gap[0] > 0)
-    planes = find([body], start, way, r, 0.1 * r)
+    planes = find([body], start, way, r)
     touch = np.argmax(gap <= 0) if (gap <= 0).any() else SAMPLES
     # Where the body turns, its planes are tangents in time as well: second order in the angle.
     slack = 0.06 * r + np.linalg.norm(body.angular_velocity) ** 2
@@ -158,7 +159,7 @@ def test_no_grain_ends_in_or_beyond_a_convex_body(case):
     body, start, way, r = case
     body.angular_velocity = np.zeros(3)
     assume(sampled(body, start, way, r, [0.0])[0] > 0)
-    planes = find([body], start, way, r, 0.1 * r)
+    planes = find([body], start, way, r)
     end = start + way
     for _ in range(100):
         for p in planes:
@@ -171,12 +172,12 @@ def test_no_grain_ends_in_or_beyond_a_convex_body(case):
 @given(cases([*CONVEX, *OTHERS]), triple(3.0), triple(2.0))
 def test_contacts_do_not_depend_on_the_frame(case, turn, shift):
     body, start, way, r = case
-    planes = find([body], start, way, r, 0.1 * r)
+    planes = find([body], start, way, r)
     m = rotation(turn)
     moved = SimpleNamespace(**vars(body))
     moved.position, moved.rotation = m @ body.position + shift, m @ body.rotation
     moved.velocity, moved.angular_velocity = m @ body.velocity, m @ body.angular_velocity
-    again = find([moved], m @ start + shift, m @ way, r, 0.1 * r)
+    again = find([moved], m @ start + shift, m @ way, r)
     gap = sampled(body, start, way, r, np.linspace(0, 1, SAMPLES)).min()
     assume(abs(gap - 0.1 * r) > 1e-3 * r)
     # a centre on a sheet has no side: rounding chooses one

@@ -150,7 +150,7 @@ def test_rolling_and_cohesion_laws_are_the_formulas():
 
     r, xi = 0.02, 1e-3
     area = math.pi * r**2 * (1 - (xi / r - 1) ** 2)
-    assert pull(cohesion_area, cohesion_area.Area(), xi) == pytest.approx(200.0 * area)
+    assert pull(cohesion_area, cohesion_area.Area(), xi) == pytest.approx(100.0 * area)
     wanted = 7.0 * math.pi * 0.01 * xi
     assert pull(cohesion_sjkr, cohesion_sjkr.SimplifiedJKR(7.0), xi) == pytest.approx(wanted)
 

@@ -23,6 +23,7 @@ from berm.solvers.walls import Walls, signed_distance
 pytestmark = pytest.mark.nojit
 MANY = 10_000 if JIT_ON else 40
 R = 0.05
+SKIN = 0.1  # radii
 
 
 def body(shape, position=(0, 0, 0), rotation=None, velocity=(0, 0, 0), spin=(0, 0, 0)):
@@ -63,7 +64,7 @@ def slabs(n, count=4):
     return np.linspace(0, n, count + 1).astype(np.int64)
 
 
-def find(bodies, x, v, dt=1.0, gravity=(0, 0, 0), skin=0.1 * R, walls=None, count=4, **more):
+def find(bodies, x, v, dt=1.0, gravity=(0, 0, 0), skin=SKIN, walls=None, count=4, **more):
     walls = Walls(x.dtype) if walls is None else walls
     walls.find(bodies, x, v, len(x), slabs(len(x), count), dt, gravity, skin, **more)
     return walls
@@ -432,15 +433,14 @@ def test_deepest_mesh_contact_matches_brute_force_over_all_triangles(kind):
     inner = rng.uniform(-0.62, 0.62, (n, 3))
     turn, shift = rotation([1.0, 0.3, -0.4]), np.array([0.2, 0.1, -3.0])
     x, v = grains(inner @ turn.T + shift, dtype=np.float64)
-    skin = 0.1 * R
-    rows, _, planes = listed(find([body(mesh, shift, turn)], x, v, skin=skin))
+    rows, _, planes = listed(find([body(mesh, shift, turn)], x, v))
     exact = distances(inner, tri)
     if kind == "closed":
         exact *= np.sign(signed_distance(mesh, inner)[0])
     deepest = np.full(n, np.inf)
     gap = (planes[:, :3] * x[rows, :3]).sum(1) - planes[:, 3] - R
     np.minimum.at(deepest, rows, gap)
-    touched = exact - R <= skin
+    touched = exact - R <= SKIN * R
     assert 0.1 < touched.mean() < 0.9
     np.testing.assert_array_equal(np.isfinite(deepest), touched)
     np.testing.assert_allclose(deepest[touched], (exact - R)[touched], atol=0.006 * R)
@@ -587,7 +587,7 @@ def test_an_impulse_is_handed_on_once_and_to_the_best_match():
     shape = body(vee(np.pi - 0.3, 0.1), (0, 0, 0))
     x[0, 2] = 0.1 / np.cos(0.2)
     x[0, 0] = 0.1 / np.cos(0.2) * np.sin(0.1)
-    find([shape], x, v, walls=walls, skin=0.01, count=1)
+    find([shape], x, v, walls=walls, count=1)
     planes, impulse = walls.plane[0, :2].astype(float), walls.impulse[0, :2]
     assert walls.contacts == 2 and (planes[:, 2] > np.cos(np.radians(25))).all()
     best = int(np.argmax(planes[:, 2]))

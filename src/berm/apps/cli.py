@@ -176,12 +176,16 @@ def materials(
     strength: Annotated[
         bool, typer.Option("--strength", help="Measure cohesion and friction angle of its bulk.")
     ] = False,
-    confining: Annotated[str, typer.Option(help="Stresses of that test, Pa.")] = "2000,4000,8000",
+    confining: Annotated[
+        str | None,
+        typer.Option(help="Stresses of that test, Pa, e.g. 2000,4000,8000; default by adhesion."),
+    ] = None,
 ) -> None:
     """List the materials, or one with the friction that makes it heap up right."""
     from berm.apps.materials import materials as show
 
-    show(name, angle, strength, _numbers(confining, "--confining"))
+    stresses = None if confining is None else _numbers(confining, "--confining")
+    show(name, angle, strength, stresses)
 
 
 @app.command(epilog=EXIT_CODES)

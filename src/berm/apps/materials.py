@@ -12,7 +12,7 @@ from berm.core.materials import MATERIALS, REPOSE, Material, calibrate, material
 
 
 def materials(
-    name: str | None, angle: float | None, strength: bool, confining: Sequence[float]
+    name: str | None, angle: float | None, strength: bool, confining: Sequence[float] | None
 ) -> None:
     """List the presets, or tell of one; with `strength`, measure its bulk at these stresses, Pa."""
     if name is None:
@@ -56,9 +56,10 @@ def _describe(law: Material) -> None:
     console.out.print(shown)
 
 
-def _measure(law: Material, confining: Sequence[float]) -> None:
-    from berm.world.strength import strength
+def _measure(law: Material, confining: Sequence[float] | None) -> None:
+    from berm.world.strength import strength, usual_stresses
 
+    confining = usual_stresses(law) if confining is None else confining
     stresses = ", ".join(f"{one:g}" for one in confining)
     with console.out.status(f"compressing blocks of 1,078 grains at {stresses} Pa ..."):
         found = strength(law, confining)

@@ -106,8 +106,8 @@ def mix(a: Material, b: Material, mass: float) -> PairLaw:
     """Combine two materials to the law of their contact; `mass` (kg) is the reduced mass.
 
     Stiffness: two springs in series, each twice as stiff as a contact of equals. Friction: the
-    smaller coefficient (the weaker surface shears first), adhesion: the geometric mean, so that
-    one clean partner does not stick. Damping and restitution: the mean of the two.
+    smaller coefficient (the weaker surface shears first), adhesion as well, so that one clean
+    partner does not stick. Damping and restitution: the mean of the two.
     """
     stiffness = 2.0 * a.stiffness * b.stiffness / (a.stiffness + b.stiffness)
 
@@ -122,7 +122,7 @@ def mix(a: Material, b: Material, mass: float) -> PairLaw:
         damping=0.5 * (damping(a) + damping(b)),
         friction_static=min(a.friction_static, b.friction_static),
         friction_kinetic=min(a.friction_kinetic, b.friction_kinetic),
-        adhesion=math.sqrt(a.adhesion * b.adhesion),
+        adhesion=min(a.adhesion, b.adhesion),
     )
 
 
@@ -135,7 +135,9 @@ def _preset(material: Material) -> None:
 
 # Friction is tan(friction angle) of the bulk soil. Grains that turn need rolling friction besides,
 # to stand as steep as grains with corners (0.1 to 0.3: Ai et al. 2011); grains that do not turn,
-# those of [Holz14], stand steeper than the soil with these values: `calibrate`.
+# those of [Holz14], stand steeper than the soil with these values: `calibrate`. Adhesion gives the
+# bulk about 0.9 of it as cohesion, where contacts are stiff enough to fail before they are squeezed
+# flat (solver p2, docs/theory/p2.md).
 _preset(
     Material(
         "gravel",
@@ -164,7 +166,7 @@ _preset(
     Material(
         "wet sand",
         density=2650.0,
-        stiffness=5.0e4,
+        stiffness=1.0e5,
         restitution=0.1,
         friction_static=0.60,
         friction_kinetic=0.55,
@@ -177,7 +179,7 @@ _preset(
     Material(
         "loam",
         density=2600.0,
-        stiffness=4.0e4,
+        stiffness=2.0e5,
         restitution=0.1,
         friction_static=0.55,
         friction_kinetic=0.48,
@@ -190,7 +192,7 @@ _preset(
     Material(
         "clay",
         density=2700.0,
-        stiffness=3.0e4,
+        stiffness=3.0e5,
         restitution=0.05,
         friction_static=0.36,
         friction_kinetic=0.30,

@@ -300,7 +300,10 @@ def mesh_slab(
     field, corners, fan_starts, fans, heights, pose, blocks, use_legs, legs, leg_count,
     rows, body, plane, impulse, total, count, first, follow,
 ):  # fmt: skip
-    """Contacts of one slab with one mesh or height field: along its rows' ways or given legs."""
+    """Contacts of one slab with one mesh or height field: along its rows' ways or given legs.
+
+    skin: in radii of a grain.
+    """
     begin, end = slab_start[s], slab_start[s + 1]
     gx, gy, gz = dt * dt * gravity[0], dt * dt * gravity[1], dt * dt * gravity[2]
     cand, pair, q = np.empty((64, 11)), np.empty((4, 3, 3)), np.empty(Q_SIZE)
@@ -332,7 +335,7 @@ def mesh_slab(
             if least > reach:
                 continue
             length = path_length(pose, fa, ax, ay, az, bx, by, bz)
-            if not (least <= r + skin + length and length < np.inf):
+            if not (least <= r + skin * r + length and length < np.inf):
                 continue
             if stamps.shape[0] < tri.shape[0]:
                 stamps = np.zeros(tri.shape[0], np.int32)
@@ -348,7 +351,7 @@ def mesh_slab(
                 found, candidates = gather(
                     kind, one_sided, tri, normals, frame, dims, starts, members, corners,
                     fan_starts, fans, heights, pair, stamps, stamp, cand, q, pose, fa,
-                    ax, ay, az, bx, by, bz, r, skin, length,
+                    ax, ay, az, bx, by, bz, r, skin * r, length,
                 )  # fmt: skip
             while True:
                 m = take_best(found, candidates, r)

@@ -94,7 +94,10 @@ def bounds(x, v, slab_start, blocks, first):
 
 @inner
 def block_in_body(block, pose, dt, gravity, skin):
-    """Centre and half edges of a block in the body's frame at the start, and its reach (m)."""
+    """Centre and half edges of a block in the body's frame at the start, and its reach (m).
+
+    skin: in radii of a grain.
+    """
     ex = 0.5 * (np.float64(block[4]) - block[0])
     ey = 0.5 * (np.float64(block[5]) - block[1])
     ez = 0.5 * (np.float64(block[6]) - block[2])
@@ -104,7 +107,7 @@ def block_in_body(block, pose, dt, gravity, skin):
     hz = abs(pose[5]) * ex + abs(pose[8]) * ey + abs(pose[11]) * ez
     fall = math.sqrt(gravity[0] * gravity[0] + gravity[1] * gravity[1] + gravity[2] * gravity[2])
     way = dt * math.sqrt(np.float64(block[8])) + dt * dt * fall + pose[18]
-    reach = block[7] + skin + way
+    reach = block[7] * (1.0 + skin) + way
     if pose[19] > 0.0:
         arm = math.sqrt(cx * cx + cy * cy + cz * cz) + math.sqrt(hx * hx + hy * hy + hz * hz)
         reach += pose[19] * (arm + way)
@@ -231,14 +234,17 @@ def shape_slab(
     s, x, v, slab_start, dt, gravity, skin, b, kind, prm, pose, blocks, use_legs, legs, leg_count,
     rows, body, plane, impulse, total, count, first, follow,
 ):  # fmt: skip
-    """Contacts of one slab with one analytic shape: along its rows' ways, or along given legs."""
+    """Contacts of one slab with one analytic shape: along its rows' ways, or along given legs.
+
+    skin: in radii of a grain.
+    """
     if use_legs:
         for i in range(leg_count[s]):
             leg = legs[s, i]
             row = int(leg[0])
             grain_contacts(
                 s, row, b, kind, prm, pose, leg[1], leg[2], leg[3], leg[4], leg[5], leg[6], leg[7],
-                np.float64(x[row, 3]), skin,
+                np.float64(x[row, 3]), skin * x[row, 3],
                 rows, body, plane, impulse, total, count, first, follow,
             )  # fmt: skip
         return
@@ -256,7 +262,8 @@ def shape_slab(
             grain_contacts(
                 s, i, b, kind, prm, pose, 0.0, px, py, pz,
                 px + dt * v[i, 0] + gx, py + dt * v[i, 1] + gy, pz + dt * v[i, 2] + gz,
-                np.float64(x[i, 3]), skin, rows, body, plane, impulse, total, count, first, follow,
+                np.float64(x[i, 3]), skin * x[i, 3],
+                rows, body, plane, impulse, total, count, first, follow,
             )  # fmt: skip
 
 

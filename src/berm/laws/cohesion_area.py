@@ -23,8 +23,8 @@ class Area(Law):
     USES: ClassVar[tuple[str, ...]] = ("adhesion",)
 
     def numbers(self, a: Material, b: Material) -> Numbers:
-        """a, the geometric mean."""
-        return (math.sqrt(a.adhesion * b.adhesion), 0.0, 0.0, 0.0)
+        """a, that of the weaker surface."""
+        return (min(a.adhesion, b.adhesion), 0.0, 0.0, 0.0)
 
 
 @inline

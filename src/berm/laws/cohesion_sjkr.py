@@ -30,7 +30,7 @@ class SimplifiedJKR(Law):
 
     def numbers(self, a: Material, b: Material) -> Numbers:
         """The energy density."""
-        given = math.sqrt(a.adhesion * b.adhesion) if self.density is None else self.density
+        given = min(a.adhesion, b.adhesion) if self.density is None else self.density
         return (given, 0.0, 0.0, 0.0)
 
 

@@ -14,7 +14,7 @@ from berm.kernels.vts_law import FACE, FORM, LINK, WALL
 from berm.solvers.base import WorldView
 from berm.solvers.cloth_self import SelfRows
 from berm.solvers.contact_list import slab_limits
-from berm.solvers.velocity_contacts import WALL_SKIN, Pairing
+from berm.solvers.velocity_contacts import Pairing
 from berm.solvers.velocity_rows import Rows, Unit
 from berm.solvers.walls import Walls
 
@@ -22,7 +22,7 @@ Array = npt.NDArray[Any]
 
 LINKS_TOGETHER = 4000  # links that one unit sweeps, about
 FEWEST_BANDS = 8  # sweeps go along the cloth, which carries corrections far
-SLACK = 1.0  # radii: grains this far from a face take part, for links may jerk it at them
+SLACK = 1.0  # radii: what is this far from cloth takes part, for links may jerk it there
 
 
 def _order(links: Array) -> tuple[Array, Array, Array]:
@@ -131,10 +131,9 @@ class ClothRows:
         """Find the contacts of vertices with bodies, grains with faces and cloth with cloth."""
         mine = np.zeros((self.count + 8, 4), self.dtype), np.zeros((self.count + 8, 4), self.dtype)
         mine[0][: self.count], mine[1][: self.count] = x[first:], v[first:]
-        thick = float(x[first:, 3].mean(dtype=np.float64))
         self.walls.find(
             world.bodies, *mine, self.count, slab_limits(self.count), h, (0.0, 0.0, 0.0),
-            max(WALL_SKIN, 1.0) * thick, None, gone,
+            SLACK, None, gone,
         )  # fmt: skip
         found = (
             [self._faces(k, world.grains, x, v, first, h) for k in range(len(self.cloths))]

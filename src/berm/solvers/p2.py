@@ -52,8 +52,9 @@ class P2:
     retest: published form: test C_s <= 0 in every iteration instead of once a step.
     skin: width of the neighbour list's margin, in radii.
     slip_speed: relative speed (m/s) above which kinetic friction holds; None: 1.5 g h.
-    adhesion_area: "overlap", as printed (36), which is friction rather than cohesion, or "whole":
-    pi r_min^2 as soon as grains touch (conserving forms), which makes a cohesive soil.
+    adhesion_area: "whole", pi r_min^2 as soon as grains touch, which makes a cohesive soil
+    (conserving forms only, and their default), or "overlap", as printed (36), which is friction
+    rather than cohesion (default of the published forms).
     """
 
     averaging: str = "sweep"
@@ -67,11 +68,11 @@ class P2:
     retest: bool = False
     skin: float = 0.1
     slip_speed: float | None = None
-    adhesion_area: str = "overlap"
+    adhesion_area: str | None = None
 
     name = "p2"
     WALL_ROOM = 0.25  # radii that a grain may go while a wall that bends is taken as a plane
-    WALL_SKIN = 1.0  # mean radii: a grain may be knocked this far into a wall within a step
+    WALL_SKIN = 1.0  # radii: a grain may be knocked this far into a wall within a step
     TOUCH = 0.02  # gap, in radii, below which a pair counts as a contact for the split masses
 
     def __post_init__(self) -> None:
@@ -90,8 +91,9 @@ class P2:
             value = getattr(self, field)
             if not (math.isfinite(value) and low <= value <= high):
                 raise InputError(f"solver p2: {field}", value, f"{low} to {high}")
-        areas = ("overlap", "whole") if self.averaging in CONSERVING else ("overlap",)
-        if self.adhesion_area not in areas:
+        areas = ("whole", "overlap") if self.averaging in CONSERVING else ("overlap",)
+        self._area = areas[0] if self.adhesion_area is None else self.adhesion_area
+        if self._area not in areas:
             raise InputError("solver p2: adhesion_area", self.adhesion_area, ", ".join(areas))
         if self.acceleration > 0 and self.averaging != "mass":
             raise InputError(
@@ -133,7 +135,9 @@ class P2:
         self.change: Array = np.zeros(0, world.grains.dtype)
         self.mean_mass = 0.0
         self.last_dt = 0.0
-        self.wall_skin = 0.0
+        # in radii: at least as far as a grain may go while contacts with bodies are kept
+        far = 0.5 * self.skin + AHEAD_MOST + KNOCK + KNOCK_FAST
+        self.wall_skin = max(self.WALL_SKIN, far)
         self.bodies_seen = -1
         self.walls_end = False  # contacts with bodies were found for the last step only
         self.changed = True  # grains came or went before this step
@@ -178,10 +182,6 @@ class P2:
         self.changed = grains.changed
         if grains.changed:
             self.mean_mass = float(grains.mass.mean())
-            # at least as far as a grain may go while contacts with bodies are kept
-            far = 0.5 * self.skin + AHEAD_MOST + KNOCK + KNOCK_FAST
-            mean = float(grains.radius.mean(dtype=np.float64))
-            self.wall_skin = max(self.WALL_SKIN, far) * mean
             kinds, size, mass = grains.material[: grains.n], grains.radius, grains.v[: grains.n, 3]
             self.only_kind = int(kinds[0]) if kinds.min() == kinds.max() else -1
             self.alike = self.only_kind >= 0 and bool(
@@ -226,7 +226,7 @@ class P2:
         return anew
 
     def wall_margin(self, kept: bool) -> float:
-        """How near (m) to a grain's way a wall is looked for; kept: for more than the next step."""
+        """How near, in radii, a wall is looked for; kept: for more than the next step."""
         list_ = self.contacts
         if not isinstance(list_, CandidateList) or self.retest or self.substeps > 1:
             return self.wall_skin
@@ -236,12 +236,12 @@ class P2:
         """Note where the grains will be in dt and how far from there their walls hold."""
         grains = world.grains
         self.wall_ref = grains.x[: grains.n] + self.real(dt) * grains.v[: grains.n]
-        self.wall_ref[:, 3] = margin**2
+        self.wall_ref[:, 3] = (margin * grains.x[: grains.n, 3]) ** 2
         bent = np.array([not is_flat(body.shape) for body in world.bodies])
         for rows, body, k in zip(self.walls.rows, self.walls.body, self.walls.count, strict=True):
             if bent.any() and k:
                 near = rows[:k][bent[body[:k]]]
-                hold = np.minimum(self.WALL_ROOM * grains.x[near, 3], margin)
+                hold = min(self.WALL_ROOM, margin) * grains.x[near, 3]
                 self.wall_ref[near, 3] = hold * hold
 
     def _left_walls(self, grains: Grains, dt: float) -> bool:
@@ -329,7 +329,7 @@ class P2:
         """What contacts of this world can do, for the kernels."""
         if not table[at.T_ADHESION].any():
             return 0
-        return at.ADHESIVE | (at.WHOLE if self.adhesion_area == "whole" else 0)
+        return at.ADHESIVE | (at.WHOLE if self._area == "whole" else 0)
 
     def _parameters(self, world: WorldView, h: float) -> Array:
         par = np.zeros(at.NPAR, self.real)
@@ -413,7 +413,6 @@ class P2:
             "mean_mass": self.mean_mass,
             "last_dt": self.last_dt,
             "only_kind": self.only_kind,
-            "wall_skin": self.wall_skin,
             "bodies_seen": self.bodies_seen,
             "walls_end": self.walls_end,
             "alike": self.alike,
@@ -430,7 +429,6 @@ class P2:
         self.mean_mass = float(state["mean_mass"])
         self.last_dt = float(state["last_dt"])
         self.only_kind = int(state["only_kind"])
-        self.wall_skin = float(state["wall_skin"])
         self.bodies_seen = int(state["bodies_seen"])
         self.walls_end = bool(state["walls_end"])
         self.alike = bool(state.get("alike", False))

@@ -108,7 +108,7 @@ class Rigid:
         self.axes, self.offset = np.tile(np.eye(3), (n, 1, 1)), np.zeros((n, 3))
         self.rot, self.org = np.tile(np.eye(3), (n, 1, 1)), np.zeros((n, 3))
         self.move, self.mobility = np.zeros((n, 9)), np.zeros((n, 6, 6))
-        self.felt = np.zeros((n, 6))  # mean force and torque about the centre, by other bodies
+        self.felt = np.zeros((n, 6))  # mean force and torque that dynamic bodies give the others
         self.ahead = np.zeros(n)  # m: how much farther contacts between bodies are looked for
         for k, body in enumerate(bodies):
             if body.dynamics is not None:
@@ -293,13 +293,15 @@ class Rigid:
         )  # fmt: skip
 
     def _note_felt(self, scale: float) -> None:
-        """Add what contacts between bodies push them with."""
+        """Add what dynamic bodies push the other ones with."""
         rows, who = self.rows[: self.contacts], self.who[: self.contacts]
-        push = scale * (rows[:, rc.LN, None] * rows[:, :3] + rows[:, rc.LT : rc.LT + 3])
-        for side, sign in ((0, 1.0), (1, -1.0)):
-            arm = rows[:, 3 + 3 * side : 6 + 3 * side]
-            both = np.hstack([sign * push, sign * np.cross(arm, push)])
-            np.add.at(self.felt, who[:, side], both)
+        for side, sign in ((0, scale), (1, -scale)):
+            held = np.flatnonzero(self.w[who[:, side]] == 0.0)
+            if held.size:
+                row = rows[held]
+                push = sign * (row[:, rc.LN, None] * row[:, :3] + row[:, rc.LT : rc.LT + 3])
+                turn = np.cross(row[:, 3 + 3 * side : 6 + 3 * side], push)
+                np.add.at(self.felt, who[held, side], np.hstack([push, turn]))
 
     def finish(self, world: WorldView) -> None:
         """Give bodies and joints what the step has come to."""

@@ -126,8 +126,7 @@ class BodyRows:
             else:
                 x, v = grains.x, grains.v
             self.walls.find(
-                self._moving(), x, v, n, slab, h, (0.0, 0.0, 0.0),
-                WALL_SKIN * float(x[:n, 3].mean(dtype=np.float64)), came,
+                self._moving(), x, v, n, slab, h, (0.0, 0.0, 0.0), WALL_SKIN, came,
             )  # fmt: skip
         self.grains_then = grains.n
 

@@ -83,8 +83,7 @@ class GrainContacts:
             return
         self.walls.find(
             world.bodies, grains.x, grains.v, grains.n, self.list.slab, h, (0.0, 0.0, 0.0),
-            WALL_SKIN * float(grains.radius.mean(dtype=np.float64)),
-            self.list.came_from if fresh else None, gone,
+            WALL_SKIN, self.list.came_from if fresh else None, gone,
         )  # fmt: skip
 
     def law(self, world: WorldView, h: float, gamma: float, warm: float, bent: bool) -> Array:

@@ -203,10 +203,10 @@ class Walls:
     ) -> int:
         """Find all contacts of the coming time dt and return how many there are.
 
-        x (>= n, 4) = position, radius (m); v (>= n, 4) = velocity (m/s), any; skin (m): grains
-        that come within it of a wall get a contact. old_row (n,) gives the row that a grain had at
-        the previous call (-1: none), None where rows have not moved. gone (s): part of the step
-        that is over, by which the bodies have moved on.
+        x (>= n, 4) = position, radius (m); v (>= n, 4) = velocity (m/s), any; skin: grains
+        that come within so many of their radii of a wall get a contact. old_row (n,) gives the row
+        that a grain had at the previous call (-1: none), None where rows have not moved. gone (s):
+        part of the step that is over, by which the bodies have moved on.
         """
         old, self._store = self._store, self._spare
         self._spare = old

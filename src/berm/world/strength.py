@@ -31,6 +31,8 @@ STIFF = 0.3  # modulus of the block over k / r: only the plates' control needs i
 ANSWER = 0.01  # s in which a plate makes good what its stress lacks
 CLOSING = 0.25  # m/s: fastest plate
 WINDOW = 0.01  # strain over which stresses are averaged
+CONFINING = (1 / 3, 2 / 3, 4 / 3)  # of the adhesion: what acts in a cut that is about to fall
+CONFINING_DRY = (2e3, 4e3, 8e3)  # Pa, without adhesion
 PLATES = {  # of the block: what turns a plane's z axis inwards; the last two move
     "left": [[0, 0, 1], [0, 1, 0], [-1, 0, 0]],
     "front": [[1, 0, 0], [0, 0, 1], [0, -1, 0]],
@@ -169,9 +171,16 @@ def compress(world: World, confining: float, strain: float = 0.1, rate: float = 
     return np.array(rows)
 
 
+def usual_stresses(material: Material) -> tuple[float, ...]:
+    """Confining stresses (Pa) for a material: they go with its adhesion where it has one."""
+    if material.adhesion == 0.0:
+        return CONFINING_DRY
+    return tuple(part * material.adhesion for part in CONFINING)
+
+
 def strength(
     material: Material,
-    confining: Sequence[float],
+    confining: Sequence[float] | None = None,
     size: Sequence[float] = (0.4, 0.2, 0.8),
     pressure: float | None = None,
     strain: float = 0.1,
@@ -181,9 +190,11 @@ def strength(
     """Measure cohesion and friction angle of a material's bulk.
 
     confining: stresses (Pa) at which a block each is compressed, all made alike under `pressure`
-    (default the largest of them). Failure: the largest difference of the stresses, averaged over
-    one per cent of strain, up to `strain`.
+    (default the largest of them); they should be those of the problem at hand, for the line
+    through them is a chord of a curve; default: `usual_stresses`. Failure: the largest difference
+    of the stresses, averaged over one per cent of strain, up to `strain`.
     """
+    confining = usual_stresses(material) if confining is None else confining
     if len(confining) < 2 or min(confining) < 0 or max(confining) <= 0:
         raise InputError("strength: confining", list(confining), "two or more stresses, Pa")
     world = block(size, material, pressure or max(confining), **block_options)
