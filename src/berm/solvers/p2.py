@@ -21,11 +21,12 @@ from berm.kernels.grain_fields import pair_fields, wall_fields
 from berm.kernels.jit import use_threads_for
 from berm.kernels.neighbours import AHEAD_MOST, KNOCK, KNOCK_FAST
 from berm.solvers.base import SOLVERS, Stages, WorldView
-from berm.solvers.candidate_list import CandidateList, outside
+from berm.solvers.candidate_list import CandidateList
 from berm.solvers.contact_list import ContactList
+from berm.solvers.kept_walls import KeptWalls
 from berm.solvers.p2_bodies import step_with_bodies
 from berm.solvers.rigid import Rigid
-from berm.solvers.walls import Walls, is_flat
+from berm.solvers.walls import Walls
 
 Array = npt.NDArray[Any]
 
@@ -71,7 +72,6 @@ class P2:
     adhesion_area: str | None = None
 
     name = "p2"
-    WALL_ROOM = 0.25  # radii that a grain may go while a wall that bends is taken as a plane
     WALL_SKIN = 1.0  # radii: a grain may be knocked this far into a wall within a step
     TOUCH = 0.02  # gap, in radii, below which a pair counts as a contact for the split masses
 
@@ -125,9 +125,9 @@ class P2:
             raise InputError("solver p2", "in use", "a solver object belongs to one world only")
         self._ready_for = id(world)
         self.real = world.grains.dtype.type
-        kind = ContactList if self.averaging in CONSERVING else CandidateList
-        self.contacts = kind(world.grains.dtype)
-        self.walls = Walls(world.grains.dtype)
+        keeps = self.averaging in CONSERVING
+        self.contacts = (ContactList if keeps else CandidateList)(world.grains.dtype)
+        self.walls = (Walls if keeps else KeptWalls)(world.grains.dtype)
         self.body_walls = Walls(world.grains.dtype)  # contacts with dynamic bodies
         self.rigid = Rigid()
         self.row: Array = np.zeros((0, 16), world.grains.dtype)  # what a grain's substep needs
@@ -143,9 +143,6 @@ class P2:
         self.changed = True  # grains came or went before this step
         self.only_kind = -1  # the material of all grains, or -1 where there are several
         self.alike = False  # all grains have one radius and one mass, too
-        # published form: where contacts with bodies were found, and how far they hold
-        self.wall_ref: Array = np.zeros((0, 4), world.grains.dtype)
-        self.touching: list[Array] = []  # room for the contacts with bodies that touch
 
     def step(self, world: WorldView, dt: float) -> StepReport:
         """Advance by dt: search on predicted positions, correct, integrate (Sec. 3, 4)."""
@@ -208,21 +205,21 @@ class P2:
         No further: a wall is taken as planes, which hold near the way ahead only. What was found
         in the middle of a step is therefore found again at the start of the next.
         """
-        grains = world.grains
-        anew = (
-            self._bodies_moved(world) or fresh or self.walls_end or self._left_walls(grains, left)
-        )
+        grains, walls = world.grains, self.walls
+        anew = self._bodies_moved(world) or fresh or self.walls_end
+        if isinstance(walls, KeptWalls) and not anew:
+            anew = walls.are_left(grains, left, self.retest or self.substeps > 1)
         if anew:
             margin = self.wall_margin(not any(body.driven for body in world.bodies))
-            self.walls.find(
+            walls.find(
                 world.bodies, grains.x, grains.v, grains.n, self.contacts.slab, left,
                 world.gravity, margin, self.contacts.came_from if fresh else None, gone,
             )  # fmt: skip
             self.walls_end = gone > 0.0
-            if self.averaging not in CONSERVING:
-                self._note_walls(world, left, margin)
+            if isinstance(walls, KeptWalls):
+                walls.note(world, left, margin)
         else:
-            self.walls.total[:] = 0.0
+            walls.total[:] = 0.0
         return anew
 
     def wall_margin(self, kept: bool) -> float:
@@ -231,27 +228,6 @@ class P2:
         if not isinstance(list_, CandidateList) or self.retest or self.substeps > 1:
             return self.wall_skin
         return self.wall_skin * (1.0 if kept and list_.typical > 0.0 else self.TOUCH)
-
-    def _note_walls(self, world: WorldView, dt: float, margin: float) -> None:
-        """Note where the grains will be in dt and how far from there their walls hold."""
-        grains = world.grains
-        self.wall_ref = grains.x[: grains.n] + self.real(dt) * grains.v[: grains.n]
-        self.wall_ref[:, 3] = (margin * grains.x[: grains.n, 3]) ** 2
-        bent = np.array([not is_flat(body.shape) for body in world.bodies])
-        for rows, body, k in zip(self.walls.rows, self.walls.body, self.walls.count, strict=True):
-            if bent.any() and k:
-                near = rows[:k][bent[body[:k]]]
-                hold = min(self.WALL_ROOM, margin) * grains.x[near, 3]
-                self.wall_ref[near, 3] = hold * hold
-
-    def _left_walls(self, grains: Grains, dt: float) -> bool:
-        """Whether a grain of the published form has gone further than its walls hold."""
-        if self.averaging in CONSERVING:
-            return False
-        whole = self.retest or self.substeps > 1
-        return len(self.wall_ref) != grains.n or outside(
-            grains, self.real(dt), whole, self.wall_ref
-        )
 
     def _bodies_moved(self, world: WorldView) -> bool:
         """Whether contacts with bodies must be found anew although no grain has gone far."""
@@ -298,14 +274,14 @@ class P2:
                 *touching, *law, first, substeps, memory, self.real(self.acceleration),
                 self.changed, *sums, list_.ref, stats,
             )  # fmt: skip
-        assert isinstance(list_, CandidateList)
+        assert isinstance(list_, CandidateList) and isinstance(walls, KeptWalls)
         if self.averaging == "count":
             plain = self.alike and not base_flags & at.ADHESIVE and not self.retest
             room = list_.room_for_contacts(not plain)
             p2_count.solve(
                 list_.slab, *lists[:4], *room, grains.x, grains.v, self.row, grains.material, nmat,
                 plain, common, table, walls.count, walls.rows, walls.body, walls.plane,
-                walls.total, *self._room_for_walls(), *law, substeps, self.retest, *sums, stats,
+                walls.total, *walls.room_for_touching(), *law, substeps, self.retest, *sums, stats,
             )  # fmt: skip
         else:
             factor = list_.room_for_contacts(True)[-1]
@@ -314,16 +290,6 @@ class P2:
                 *law, substeps, self.retest, *sums, stats,
             )  # fmt: skip
         return stats, substeps
-
-    def _room_for_walls(self) -> list[Array]:
-        """Room for the contacts with bodies that touch, as `p2_count_walls` has them."""
-        slabs, cap = self.walls.rows.shape
-        if not self.touching or self.touching[1].shape != (slabs, cap):
-            count = np.zeros(slabs, np.int64)
-            rows, origin = np.zeros((2, slabs, cap), np.int32)
-            wide = [np.zeros((slabs, cap, width), self.real) for width in (8, 4, 4)]
-            self.touching = [count, rows, origin, *wide]
-        return self.touching
 
     def _flags(self, table: Array) -> int:
         """What contacts of this world can do, for the kernels."""
@@ -416,7 +382,6 @@ class P2:
             "bodies_seen": self.bodies_seen,
             "walls_end": self.walls_end,
             "alike": self.alike,
-            "wall_ref": self.wall_ref.copy(),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -432,4 +397,3 @@ class P2:
         self.bodies_seen = int(state["bodies_seen"])
         self.walls_end = bool(state["walls_end"])
         self.alike = bool(state.get("alike", False))
-        self.wall_ref = np.array(state.get("wall_ref", np.zeros((0, 4))), self.real)

@@ -328,11 +328,6 @@ class Walls:
             first[self.rows[s, k]] = s * cap + k
 
 
-def is_flat(shape: Shape) -> bool:
-    """Whether the planes that grains touch hold everywhere, not only where they were found."""
-    return isinstance(shape, Plane) or (isinstance(shape, Box) and shape.inside)
-
-
 def flat_pose(body: BodyLike, dt: float, gone: float = 0.0) -> Array:
     """Flatten a body's pose when `gone` of the step is over, and its motion over the next dt."""
     position, rotation = np.asarray(body.position), np.asarray(body.rotation)
