@@ -130,6 +130,11 @@ def test_b14_cut_falls_whatever_its_height(share):
     assert low == pytest.approx(high, abs=0.1)
 
 
+def test_b14_low_cut_stands_by_adhesion():
+    """At 2.7 a, below the lower bound of all blocks that were measured; dry, it falls."""
+    assert cut(8e3, 3e3) < 0.01 < 0.2 < cut(8e3)
+
+
 @pytest.mark.slow
 def test_b14_cut_of_25_diameters_without_cohesion_falls():
     weight = 15e3

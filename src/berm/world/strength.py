@@ -30,6 +30,8 @@ SLIDING = 0.1  # largest friction coefficient while the block is made, so that i
 STIFF = 0.3  # modulus of the block over k / r: only the plates' control needs it
 ANSWER = 0.01  # s in which a plate makes good what its stress lacks
 CLOSING = 0.25  # m/s: fastest plate
+SETTLING = 1.0  # s that a block is given after its plates have closed on it, and at least ...
+MAKING = 2.5  # ... s altogether
 WINDOW = 0.01  # strain over which stresses are averaged
 CONFINING = (1 / 3, 2 / 3, 4 / 3)  # of the adhesion: what acts in a cut that is about to fall
 CONFINING_DRY = (2e3, 4e3, 8e3)  # Pa, without adhesion
@@ -99,7 +101,8 @@ def block(
         world.add_body(
             Plane(), name=name, material=smooth, position=where, rotation=rotation, motion=moves
         )
-    press(world, (pressure, pressure), 2.5)
+    closed = float((room - size).max()) / CLOSING
+    press(world, (pressure, pressure), max(MAKING, closed + SETTLING))
     world.materials[0] = material
     press(world, (pressure, pressure), 0.3)
     return world
