@@ -25,8 +25,8 @@ CHUNK = 16
 BATCH = 16  # blocks that one thread moves with the same buffers
 # What stays: what one row of a body's arrays holds stands together. SEEN and SHARE are the inverse
 # masses that each of its spheres has behind its velocity and its spin.
-PLACE, LIGHT, PACE, SEEN, TURN, MOMENTUM = (CHUNK * c for c in (0, 3, 4, 7, 8, 12))
-ARM, INVERSE, REF, ALLOWED, REF_TURN = (CHUNK * c for c in (15, 16, 20, 23, 24))
+PLACE, LIGHT, PACE, TURN, MOMENTUM, ARM = (CHUNK * c for c in (0, 3, 4, 8, 12, 15))
+INVERSE, SEEN, REF, ALLOWED, REF_TURN = (CHUNK * c for c in (16, 19, 20, 23, 24))
 AXES, SHARE = (CHUNK * c for c in (28, 37))
 STATE = 38 * CHUNK
 # What is worked out anew in each step: force, torque, spin in the world, and how much further a
@@ -104,18 +104,12 @@ def _seat(k, first, rows, offset, x, seat, form, seats, arms):
 
 
 @inner
-def fill_block(
-    c, first, rows, offset, place, pace, turn, momentum, inertia, ref, x, v, spin, seat, form,
-    seats, arms, blocks, alike,
-):  # fmt: skip
-    """Bring block c of the bodies in; alike[c]: all of them turn about any axis as easily."""
+def _seat_block(
+    c, first, rows, offset, inertia, ref, x, v, spin, seat, form, seats, arms, blocks, alike
+):
     b, who = blocks[c], np.empty(CHUNK, np.int64)
     start, count = _who(c, first, who)
     for m in range(0, CHUNK, FOUR):
-        _put_quads(rows4(place, who, m, 1, 0), PLACE + m, b)
-        _put_quads(rows4(pace, who, m, 1, 0), PACE + m, b)
-        _put_quads(rows4(turn, who, m, 1, 0), TURN + m, b)
-        _put_quads(rows4(momentum, who, m, 1, 0), MOMENTUM + m, b)
         _put_quads(rows4(ref, who, m, 2, 0), REF + m, b)
         _put_quads(rows4(ref, who, m, 2, 1), REF_TURN + m, b)
     same = True
@@ -128,9 +122,36 @@ def fill_block(
             b[INVERSE + a * CHUNK + m] = 1.0 / inertia[k, a]
             same &= inertia[k, a] - least <= ROUND * least
     alike[c] = same
-    _refresh(b)
     for m in range(count):
         _seat(start + m, first, rows, offset, x, seat, form, seats, arms)
+
+
+@jit
+def seat_bodies(
+    first, rows, offset, inertia, ref, x, v, spin, seat, form, seats, arms, blocks, alike
+):
+    """Bring into all blocks what stays as long as the list of pairs, after `count_seats`.
+
+    alike[c]: all bodies of block c turn about any axis as easily.
+    """
+    for c in range(blocks.shape[0]):
+        _seat_block(
+            c, first, rows, offset, inertia, ref, x, v, spin, seat, form, seats, arms, blocks,
+            alike,
+        )  # fmt: skip
+
+
+@inner
+def fill_block(c, first, place, pace, turn, momentum, blocks):
+    """Bring place and motion of the bodies of block c in."""
+    b, who = blocks[c], np.empty(CHUNK, np.int64)
+    _who(c, first, who)
+    for m in range(0, CHUNK, FOUR):
+        _put_quads(rows4(place, who, m, 1, 0), PLACE + m, b)
+        _put_quads(rows4(pace, who, m, 1, 0), PACE + m, b)
+        _put_quads(rows4(turn, who, m, 1, 0), TURN + m, b)
+        _put_quads(rows4(momentum, who, m, 1, 0), MOMENTUM + m, b)
+    _refresh(b)
 
 
 @inner

@@ -6,9 +6,6 @@ import numpy as np
 
 from berm.kernels.body_blocks import (
     BATCH,
-    CHUNK,
-    STATE,
-    count_seats,
     drain_block,
     fill_block,
     finish_block,
@@ -26,7 +23,8 @@ def advance(
     pair_law, wall_law, slab, colour, turn, ptr, mine, nbr, hist, x, v, spin, material, alike, nmat,
     prm, f, per_second, row, body, face, count, wall_hist, total, shapes, shape, pose, substance,
     mesh, ranges, tri, normals, frame, dims, starts, members, field, corners, fan_starts, fans,
-    first, rows, offset, kind, place, pace, attitude, momentum, inertia, body_ref, stats,
+    first, rows, place, pace, attitude, momentum, seat, form, seats, arms, blocks, alike_turn,
+    stats,
 ):  # fmt: skip
     """Leap-frog from step `done` to `steps` of a world step; stop early where the list is stale.
 
@@ -38,22 +36,14 @@ def advance(
     `steps`, forces are due.
     """
     gx, gy, gz = gravity[0], gravity[1], gravity[2]
-    chunks = (first.shape[0] - 1 + CHUNK - 1) // CHUNK
+    chunks = blocks.shape[0]  # bodies stay in blocks for all steps
     batches = (chunks + BATCH - 1) // BATCH
     nslab = slab.shape[0] - 1
     # where all spheres are parts of bodies, none moves alone
     singles = nslab if rows.shape[0] < slab[nslab] else 0
-    # bodies stay in blocks for all steps
-    seat, form = np.empty(first.shape[0], np.int64), np.empty(first.shape[0], np.int64)
-    count_seats(first, kind, seat, form)
-    seats, arms = np.empty(4 * seat[-1], np.int32), np.empty(16 * seat[-1])
-    blocks, alike_turn = np.empty((chunks, STATE)), np.empty(chunks, np.bool_)
     if not only_forces:
         for c in prange(chunks):
-            fill_block(
-                np.int64(c), first, rows, offset, place, pace, attitude, momentum, inertia,
-                body_ref, x, v, spin, seat, form, seats, arms, blocks, alike_turn,
-            )  # fmt: skip
+            fill_block(np.int64(c), first, place, pace, attitude, momentum, blocks)
     while done < steps or due or only_forces:
         if not due and not only_forces:
             kick = h if done > 0 else 0.5 * h  # two half kicks in one but for the first

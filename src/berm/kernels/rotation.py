@@ -11,6 +11,8 @@ import math
 
 from berm.kernels.jit import inline
 
+THIRD = 1.0 / 3.0  # a product takes a fraction of the time of a division
+
 
 @inline
 def rotate(qw, qx, qy, qz, x, y, z):
@@ -118,6 +120,6 @@ def round_turn(qw, qx, qy, qz, wx, wy, wz, dt):
     w (rad/s) is in the body's frame. The tangent of half the angle is taken to third order.
     """
     wx, wy, wz = 0.5 * dt * wx, 0.5 * dt * wy, 0.5 * dt * wz
-    more = 1.0 + (wx * wx + wy * wy + wz * wz) / 3.0
+    more = 1.0 + (wx * wx + wy * wy + wz * wz) * THIRD
     qw, qx, qy, qz = multiply(qw, qx, qy, qz, 1.0, more * wx, more * wy, more * wz)
     return normalise(qw, qx, qy, qz)

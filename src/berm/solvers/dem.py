@@ -9,18 +9,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from berm.core.clumps import ALL_TO_TOUCHING, Clumps
+from berm.core.clumps import ALL_TO_TOUCHING
 from berm.core.errors import InputError, SimulationError
 from berm.core.report import StepReport
 from berm.core.rotations import turned
 from berm.kernels import body_blocks, leap_frog
 from berm.kernels import pair_forces as stats
-from berm.kernels.grain_totals import body_totals, grain_totals
+from berm.kernels.grain_totals import body_energy, grain_totals, lightest_body
 from berm.kernels.jit import address, use_threads_for
 from berm.laws.base import ROLES, Law, NormalLaw, law
 from berm.laws.compose import composed
 from berm.solvers import rkf45
 from berm.solvers.base import SOLVERS, Stages, WorldView
+from berm.solvers.body_seats import seats_of
 from berm.solvers.boundaries import Boundaries
 from berm.solvers.pair_list import PairList
 from berm.solvers.rooms import rooms
@@ -104,6 +105,8 @@ class DEM:
         self.started = False  # forces are known
         self.kept = 0  # how often contacts have kept their memory
         self.bodies_seen = 0  # that `walls` knows
+        self.seats: tuple[Array, ...] = ()  # blocks of the bodies, for ...
+        self.seated_for = -1  # ... the list of this number
         self.rkf_step = 0.0  # s, the last that RKF45 took
         self.rkf_elapsed = 0.0  # s, since contacts have kept their memory
 
@@ -182,12 +185,17 @@ class DEM:
             done, steps, due, h, np.asarray(world.gravity), g.owner, self.pairs.ref, stale,
             self.kept + 1.0, *rest, *self._laws(), *self._lists(), g.x, g.v, g.spin, g.material,
             alike, len(world.materials), self.table, g.force, 1.0 / dt, *self._bounds(), c.first,
-            c.rows, c.offset, c.kind, c.place, c.pace, c.turn, c.momentum, c.inertia, c.ref,
-            self.stats,
+            c.rows, c.place, c.pace, c.turn, c.momentum, *self._seats(world), self.stats,
         )  # fmt: skip
         only_forces, _, keep, _ = rest
         self.kept += int(keep) if only_forces else int(now - done)
         return int(now)
+
+    def _seats(self, world: WorldView) -> tuple[Array, ...]:
+        """Blocks of the bodies, made anew with the list of pairs."""
+        if self.seated_for != self.pairs.moves:
+            self.seated_for, self.seats = self.pairs.moves, seats_of(world.clumps, world.grains)
+        return self.seats
 
     def _laws(self) -> tuple[Any, Any]:
         return address(self.composed.pair_forces), address(self.composed.wall_forces)
@@ -246,7 +254,9 @@ class DEM:
             grains.n, grains.x, grains.v, grains.spin, grains.owner, grains.material, used
         )
         if clumps.n:
-            light = max(light, self._body_totals(clumps)[1])
+            light = max(light, float(lightest_body(
+                clumps.first, clumps.place, clumps.momentum, clumps.inertia, ALL_TO_TOUCHING
+            )))  # fmt: skip
         lightest = 1.0 / light
         self.speed = max(self.speed, fastest)
         # boundaries do not meet each other, be they of steel
@@ -351,7 +361,7 @@ class DEM:
             grains.n, grains.x, grains.v, grains.spin, grains.owner, grains.material, used
         )
         if clumps.n:
-            energy += self._body_totals(clumps)[0]
+            energy += body_energy(clumps.place, clumps.pace, clumps.momentum, clumps.inertia)
         report.kinetic_energy = energy
         if bad >= 0 or not math.isfinite(energy):
             row = max(int(bad), 0)
@@ -359,13 +369,6 @@ class DEM:
                 f"step {world.step_count + 1}: grain {int(grains.tag[row])} became non-finite "
                 f"(position {grains.x[row, :3].tolist()}, velocity {grains.v[row, :3].tolist()})"
             )
-
-    @staticmethod
-    def _body_totals(c: Clumps) -> tuple[float, float]:
-        energy, light = body_totals(
-            c.first, c.place, c.pace, c.momentum, c.inertia, ALL_TO_TOUCHING
-        )
-        return float(energy), float(light)
 
     def _lead_bodies(self, world: WorldView) -> None:
         """Let dynamic bodies follow the clumps that cover them; forces are those of now."""
@@ -397,6 +400,7 @@ class DEM:
         if "kept" not in state:
             raise InputError("checkpoint: solver dem", "of an older version", "one of this version")
         self.pairs.restore(state["pairs"])
+        self.seated_for = -1
         self.walls.restore(state["walls"])
         self.speed, self.started = float(state["speed"]), bool(state["started"])
         self.rkf_step, self.rkf_elapsed = float(state["rkf_step"]), float(state["rkf_elapsed"])
