@@ -47,15 +47,18 @@ def advance(
     while done < steps or due or only_forces:
         if not due and not only_forces:
             kick = h if done > 0 else 0.5 * h  # two half kicks in one but for the first
-            for c in prange(batches):
-                move_batch(
-                    np.int64(c), h, kick, gx, gy, gz, first, rows, seat, form, seats, arms,
-                    blocks, alike_turn, x, v, spin, f, stale[nslab:],
-                )  # fmt: skip
-            for number in prange(singles):
-                move_slab(
-                    np.int64(number), slab, owner, h, kick, gx, gy, gz, x, v, spin, f, ref, stale
-                )
+            if batches > 0:
+                for c in prange(batches):
+                    move_batch(
+                        np.int64(c), h, kick, gx, gy, gz, first, rows, seat, form, seats, arms,
+                        blocks, alike_turn, x, v, spin, f, stale[nslab:],
+                    )  # fmt: skip
+            if singles > 0:  # to begin a parallel loop takes a microsecond, empty or not
+                for number in prange(singles):
+                    move_slab(
+                        np.int64(number), slab, owner, h, kick, gx, gy, gz, x, v, spin, f, ref,
+                        stale,
+                    )  # fmt: skip
             far = False
             for k in range(nslab + batches):
                 far |= stale[k]

@@ -13,7 +13,7 @@ import numpy as np
 from berm.kernels.fused import inline, inner
 from berm.kernels.jit import pjit, prange
 from berm.kernels.rotation import axes, rotate
-from berm.kernels.vec4 import keep_last, next_axis
+from berm.kernels.vec4 import FOUR, keep_last, next_axis
 from berm.kernels.vec8 import fma, lane, quad, quad_of, set_quad, splat4
 
 CHUNK = 16  # bodies that are seen to at a time
@@ -58,14 +58,30 @@ def kick_slab(s, slab, owner, kick, gx, gy, gz, x, v, spin, f):
 @inline
 def total_force(b, here, first, rows, x, f):
     """Force on body b and torque about its centre `here` from the forces on its spheres."""
-    force = torque = twist = back = splat4(0.0)
+    nil = splat4(0.0)
+    force = torque = twist = back = nil
     # unsigned: no test for below 0
-    for k in range(np.uint64(first[np.uint64(b)]), np.uint64(first[np.uint64(b + 1)])):
+    k, end = np.uint64(first[np.uint64(b)]), np.uint64(first[np.uint64(b + 1)])
+    while k + np.uint64(FOUR) <= end:
+        i, j, m, n = rows[k], rows[k + np.uint64(1)], rows[k + np.uint64(2)], rows[k + np.uint64(3)]
+        p, q, r, s = quad(f, 2 * i), quad(f, 2 * j), quad(f, 2 * m), quad(f, 2 * n)
+        a, c, d, e = quad(x, i) - here, quad(x, j) - here, quad(x, m) - here, quad(x, n) - here
+        force = force + ((p + q) + (r + s))
+        torque = torque + (
+            (quad(f, 2 * i + 1) + quad(f, 2 * j + 1)) + (quad(f, 2 * m + 1) + quad(f, 2 * n + 1))
+        )
+        # arm x push, its axes one place on; nothing in the last lane, as there is none in push
+        twist = fma(a, next_axis(p), fma(c, next_axis(q), twist))
+        back = fma(next_axis(a), p, fma(next_axis(c), q, back))
+        twist = fma(d, next_axis(r), fma(e, next_axis(s), twist))
+        back = fma(next_axis(d), r, fma(next_axis(e), s, back))
+        k += np.uint64(FOUR)
+    while k < end:
         i = rows[k]
         push, arm = quad(f, 2 * i), quad(x, i) - here
         force, torque = force + push, torque + quad(f, 2 * i + 1)
-        # arm x push, its axes one place on; nothing in the last lane, as there is none in push
         twist, back = fma(arm, next_axis(push), twist), fma(next_axis(arm), push, back)
+        k += np.uint64(1)
     return force, torque + next_axis(twist - back)
 
 
