@@ -159,6 +159,7 @@ def test_view_shows_a_scene_and_a_recording_and_ends(tmp_path: Path) -> None:
     with berm("view", str(tmp_path / "b"), "--no-open", "--port", "0") as process:
         with client(address_of(process)) as page:
             assert page.until("hello")["mode"] == "playback"
+            page.send(type="pause")  # or a busy machine plays on before it has shown the frame
             page.send(type="seek", frame=7)
             assert page.until("frame", lambda found: found["frame"] == 7)
         process.send_signal(signal.SIGTERM)
