@@ -352,20 +352,30 @@ def note_positions(x, v, n, dt, half_skin, ahead_on, ref):
         _note_chunk(np.int64(number), x, v, n, dt, half_skin, ahead_on, ref)
 
 
-@inner
-def off_its_way(i, px, py, pz, ref):
-    """Whether grain i, at p, is further from its straight way than the list allows."""
+@inline
+def _off_way2(i, px, py, pz, ref):
+    """Squared distance of p from the straight way of grain i."""
     px -= ref[i, 0]
     py -= ref[i, 1]
     pz -= ref[i, 2]
-    if px * px + py * py + pz * pz <= ref[i, 3]:
-        return False
     along = (px * ref[i, 4] + py * ref[i, 5] + pz * ref[i, 6]) * ref[i, 7]
     along = min(max(along, ref[i, 3] - ref[i, 3]), np.float32(1.0))
     px -= along * ref[i, 4]
     py -= along * ref[i, 5]
     pz -= along * ref[i, 6]
-    return not (px * px + py * py + pz * pz <= ref[i, 3])
+    return px * px + py * py + pz * pz
+
+
+@inner
+def off_its_way(i, px, py, pz, ref):
+    """Whether grain i, at p, is further from its straight way than the list allows."""
+    return not (_off_way2(i, px, py, pz, ref) <= ref[i, 3])
+
+
+@inner
+def room_left(i, px, py, pz, ref):
+    """How far (m) grain i, at p, may go in any direction before it is off its way."""
+    return np.sqrt(ref[i, 3]) - np.sqrt(_off_way2(i, px, py, pz, ref))
 
 
 @inner

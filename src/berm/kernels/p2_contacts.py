@@ -2,8 +2,9 @@
 
 A grain's row of sixteen numbers, one cache line, holds what a substep needs: position at its start
 and radius; displacement with the remembered part of the impulses, and inverse mass; displacement
-with the whole impulses, and the number of contacts that push; velocity. Both forms that keep
-impulses, `p2_sweep` and `p2_mass`, build on this.
+with the whole impulses, and the number of contacts that push; velocity, and how far (m) the grain
+may go in any direction before the list has to be asked whether it still holds. Both forms that
+keep impulses, `p2_sweep` and `p2_mass`, build on this.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ from berm.kernels.vec8 import (
     vsqrt,
 )
 
+ROOM = 15  # number of a row: how far the grain may go
 TINY = 1e-20  # m^2: closer centres have no direction
 
 
@@ -201,7 +203,7 @@ def predict_row(i, x, v, warm, row, par, split):
     row[i, 3] = x[i, 3]
     row[i, 7] = split
     row[i, 11] = par[GX] - par[GX]
-    row[i, 15] = row[i, 11]
+    row[i, ROOM] = row[i, 11]  # not known yet
 
 
 @inline

@@ -15,7 +15,9 @@ from __future__ import annotations
 import numpy as np
 
 from berm.kernels.jit import inline, inner, pjit, prange
+from berm.kernels.neighbours import room_left
 from berm.kernels.p2_contacts import (
+    ROOM,
     astray,
     constants,
     gravity_of,
@@ -191,7 +193,7 @@ def move_slab(s, slab, row, par, flags, ref, stats):
     for i in range(slab[s], slab[s + 1]):
         w = lane(quad(row, 4 * i + 1), 3)
         moved = quad(row, 4 * i + 2)
-        old = quad(row, 4 * i + 3)
+        old = with_last(quad(row, 4 * i + 3), none)
         count = lane(moved, 3)
         free = fma(step, old, pull)
         pushed = with_last(moved, none) - free  # what contacts did: exactly nothing without one
@@ -210,8 +212,13 @@ def move_slab(s, slab, row, par, flags, ref, stats):
         here = quad(row, 4 * i) + moved
         free = fma(step, speed, pull)
         set_row(i, here, with_last(fma(keep, pushed, free), w), free + pushed, row)
-        set_quad(row, 4 * i + 3, speed)
-        off = off or astray(i, here, moved, ref)
+        # most grains stay where they are sure to be on their way, and `ref` is not read
+        way = abs(ux) + abs(uy) + abs(uz)
+        room = row[i, ROOM] - way
+        if not room >= way:
+            off = off or astray(i, here, moved, ref)
+            room = room_left(i, lane(here, 0), lane(here, 1), lane(here, 2), ref)
+        set_quad(row, 4 * i + 3, with_last(speed, room))
         if flags & STATS:
             energy += size / w
             largest = max(largest, size)
@@ -228,7 +235,7 @@ def leave_slab(s, slab, x, v, warm, row, par):
     step = splat4(par[H])
     pull = gravity_of(par)
     for i in range(slab[s], slab[s + 1]):
-        speed = quad(row, 4 * i + 3)
+        speed = with_last(quad(row, 4 * i + 3), par[H] - par[H])
         set_quad(x, i, quad(row, 4 * i))
         set_quad(v, i, with_last(speed, lane(quad(row, 4 * i + 1), 3)))
         set_quad(warm, i, quad(row, 4 * i + 2) - fma(step, speed, pull))
