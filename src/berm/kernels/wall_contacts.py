@@ -290,6 +290,7 @@ def bend_path(s, row, fa, ax, ay, az, bx, by, bz, r, plane, first, follow, leg):
     ex, ey, ez = bx, by, bz
     t = 1.0
     for sweep in range(PROJECTIONS):
+        slid = False
         j = first[row]
         while j >= 0:
             p = plane[s, j - s * cap]
@@ -297,12 +298,15 @@ def bend_path(s, row, fa, ax, ay, az, bx, by, bz, r, plane, first, follow, leg):
             gap = p[0] * ex + p[1] * ey + p[2] * ez - p[3] - r - drift
             if gap < 0.0:
                 ex, ey, ez = ex - gap * p[0], ey - gap * p[1], ez - gap * p[2]
+                slid = True
             if sweep == 0:
                 start = p[0] * ax + p[1] * ay + p[2] * az - p[3] - r - fa * drift
                 end = p[0] * bx + p[1] * by + p[2] * bz - p[3] - r - drift
                 if end < 0.0 and end < start:
                     t = min(t, max(0.0, start / (start - end)))
             j = follow[s, j - s * cap]
+        if not slid:  # most grains near a wall do not meet it
+            break
     least = (BEND * r) ** 2
     if not (ex - bx) ** 2 + (ey - by) ** 2 + (ez - bz) ** 2 > least:
         return False
