@@ -24,7 +24,7 @@ from case import Case, overlaps  # noqa: E402
 
 from benchmarks.twin import Twin, TwinParams, TwinUnavailable  # noqa: E402
 
-STEPS = 3  # a timed part: short, so that some parts fall into quiet moments of the machine
+STEPS = 20  # a timed part: long enough that each holds its share of the lists that are made
 REST = 0.02  # s between parts: the other runtime's idle threads stop spinning
 
 
@@ -129,7 +129,6 @@ def compare(case: Case, form: str, threads: int, x: Any, v: Any, repeats: int, b
         else:
             limit = times["C++ twin"]
             middle = statistics.median(list_) / statistics.median(limit)
-            # the fastest part may be one without a search: the median is the whole step
             line += f"   {min(list_) / min(limit):.2f} (fastest), {middle:.2f} (median) x the twin"
         print(line, flush=True)
     results = {"C++ twin": (twin.state()[0][:, :3], twin.state()[1][:, :3])}

@@ -7,7 +7,7 @@ import math
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,8 @@ TWIN_FORMS = {"default": "sweep", "published": "published"}
 SETTLE_STEPS = 300
 LARGEST_TILE = 120_000  # grains that settle together
 QUIET, PATIENCE = 20, 600  # settled: so many steps without a new list; steps to wait for that
-RELAX_STEPS = 60  # of another form, from the settled state
+RELAX_STEPS = 360  # of another form, from the default's settled state: it sinks into itself
+TWIN_STEPS = 60  # of the twin, from the settled state of its form
 CHUNK_SECONDS = 0.25  # wall time of one repeat
 
 
@@ -69,22 +70,35 @@ def _add_box(world: World, width: float) -> None:
 
 
 def settled_bed(grains: int) -> World:
-    """Return the default form's bed after it has come to rest.
+    """Return the default form's bed after it has come to rest."""
+    return settled(grains, ["default"])["default"]
+
+
+def settled(grains: int, forms: Iterable[str] = FORMS) -> dict[str, World]:
+    """Return a settled bed for each form.
 
     A large one is put together from copies of a smaller one side by side, which are left to settle
     again: to let a million grains collapse takes many minutes.
     """
     tiles = math.ceil(math.sqrt(grains / LARGEST_TILE))
-    world = bed(grains // tiles**2, FORMS["default"]())
-    _run(world, SETTLE_STEPS)
-    world = world if tiles == 1 else _tiled(world, tiles)
-    _rest(world)
-    return world
+    first = bed(grains // tiles**2, FORMS["default"]())
+    _run(first, SETTLE_STEPS)
+    worlds = {}
+    for form in forms:
+        tile = first
+        if form != "default":
+            tile = _tiled(first, 1, form)
+            _run(tile, RELAX_STEPS)
+        worlds[form] = tile if tiles == 1 else _tiled(tile, tiles, form)
+        if form == "default":
+            _rest(worlds[form])
+    return worlds
 
 
-def _tiled(one: World, tiles: int) -> World:
+def _tiled(one: World, tiles: int, form: str) -> World:
+    """Return a world with tiles x tiles copies of the grains of another side by side."""
     n, width = one.grains.n, float(one.body("box").shape.size[0])
-    world = World(solver=FORMS["default"]())
+    world = World(solver=FORMS[form]())
     place = np.stack(np.divmod(np.arange(tiles**2), tiles), axis=1) * width
     shift = np.repeat(np.c_[place, np.zeros(tiles**2)], n, axis=0)
     x, v = (np.tile(array, (tiles**2, 1)) for array in (one.grains.position, one.grains.velocity))
@@ -105,20 +119,6 @@ def _rest(world: World) -> None:
 def _run(world: World, steps: int) -> None:
     for _ in range(steps):
         world.step()
-
-
-def settled(grains: int) -> dict[str, World]:
-    """Return a settled bed for each form."""
-    first = settled_bed(grains)
-    worlds = {"default": first}
-    width = float(first.body("box").shape.size[0])
-    for form in list(FORMS)[1:]:
-        world = worlds[form] = World(solver=FORMS[form]())
-        x, v = first.grains.position.copy(), first.grains.velocity.copy()
-        world.add_grains(x, RADIUS, v, soil())
-        _add_box(world, width)
-        _run(world, RELAX_STEPS)
-    return worlds
 
 
 @dataclass
@@ -220,7 +220,7 @@ def twin_case(world: World, form: str, threads: int, twin: Any) -> Case:
     width = float(np.asarray(world.body("box").shape.size)[0])
     planes = [[0, 0, 1, 0], [1, 0, 0, 0], [-1, 0, 0, -width], [0, 1, 0, 0], [0, -1, 0, -width]]
     one = twin.Twin(grains.x[: grains.n], grains.v[: grains.n], planes, params)
-    one.step(TWIN_FORMS[form], RELAX_STEPS)
+    one.step(TWIN_FORMS[form], TWIN_STEPS)
     return Case("twin", form, grains.n, threads, lambda k: one.step(TWIN_FORMS[form], k), world)
 
 
