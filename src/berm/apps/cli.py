@@ -18,10 +18,34 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-HOST_HELP = "Address to listen at (127.0.0.1: this machine only; beyond it a token is required)."
-PORT_HELP = "Port; 0: a free one (8017, or a free one)."
-OPEN_HELP = "Open the page in the browser."
 EXIT_CODES = "Exit codes: 0 ok, 1 check failed, 2 bad input, 3 simulation error, 130 interrupted."
+
+# Options that several commands have.
+Parameters = Annotated[
+    list[str] | None,
+    typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="Parameter of the scene."),
+]
+Solver = Annotated[str | None, typer.Option(help="Solver, e.g. p2, published, serial.")]
+SolverOptions = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=VALUE", help="Option of the solver, e.g. substeps=20."),
+]
+Threads = Annotated[int | None, typer.Option(help="Threads; the result is the same.")]
+Seed = Annotated[int | None, typer.Option(help="Seed of everything random.")]
+Host = Annotated[
+    str | None,
+    typer.Option(
+        help="Address to listen at (127.0.0.1: this machine only; beyond it a token is required)."
+    ),
+]
+Port = Annotated[
+    int | None, typer.Option(min=0, max=65535, help="Port; 0: a free one (8017, or a free one).")
+]
+OpenBrowser = Annotated[
+    bool, typer.Option("--open/--no-open", help="Open the page in the browser.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+Recorded = Annotated[Path, typer.Argument(help="Recording (.h5), or the folder of a run.")]
 
 
 def _version(wanted: bool) -> None:
@@ -49,15 +73,9 @@ def common(
 @app.command(epilog=EXIT_CODES)
 def run(
     scene: Annotated[str, typer.Argument(help="Name of a scene, or a .yaml or .toml file.")],
-    parameter: Annotated[
-        list[str] | None,
-        typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="Parameter of the scene."),
-    ] = None,
-    solver: Annotated[str | None, typer.Option(help="Solver, e.g. p2, published, serial.")] = None,
-    solver_option: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="Option of the solver, e.g. substeps=20."),
-    ] = None,
+    parameter: Parameters = None,
+    solver: Solver = None,
+    solver_option: SolverOptions = None,
     seconds: Annotated[float | None, typer.Option(help="Simulated time, s.")] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder of the results (berm-out/SCENE).")
@@ -68,18 +86,18 @@ def run(
     record_fields: Annotated[
         str | None, typer.Option(help="Of velocity, bodies, cloths, overlap, force (first three).")
     ] = None,
-    threads: Annotated[int | None, typer.Option(help="Threads; the result is the same.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of everything random.")] = None,
+    threads: Threads = None,
+    seed: Seed = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from OUT's checkpoint.")] = False,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an unfinished run in OUT.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    quiet: Quiet = False,
     pictures: Annotated[bool, typer.Option(help="Draw the side view and the plot.")] = True,
     view: Annotated[bool, typer.Option("--view", help="Show it in the browser meanwhile.")] = False,
-    host: Annotated[str | None, typer.Option(help=HOST_HELP)] = None,
-    port: Annotated[int | None, typer.Option(min=0, max=65535, help=PORT_HELP)] = None,
-    open_browser: Annotated[bool, typer.Option("--open/--no-open", help=OPEN_HELP)] = True,
+    host: Host = None,
+    port: Port = None,
+    open_browser: OpenBrowser = True,
 ) -> None:
     """Run a scene; write recording, checkpoint, pictures and summary; check the outcome.
 
@@ -116,23 +134,17 @@ def view(
     what: Annotated[
         str, typer.Argument(help="Name of a scene, a .yaml or .toml file, or a recording (.h5).")
     ],
-    parameter: Annotated[
-        list[str] | None,
-        typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="Parameter of the scene."),
-    ] = None,
-    solver: Annotated[str | None, typer.Option(help="Solver, e.g. p2, published, serial.")] = None,
-    solver_option: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="Option of the solver, e.g. substeps=20."),
-    ] = None,
+    parameter: Parameters = None,
+    solver: Solver = None,
+    solver_option: SolverOptions = None,
     seconds: Annotated[
         float | None, typer.Option(help="Hold at this simulated time, s (never).")
     ] = None,
-    threads: Annotated[int | None, typer.Option(help="Threads; the result is the same.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of everything random.")] = None,
-    host: Annotated[str | None, typer.Option(help=HOST_HELP)] = None,
-    port: Annotated[int | None, typer.Option(min=0, max=65535, help=PORT_HELP)] = None,
-    open_browser: Annotated[bool, typer.Option("--open/--no-open", help=OPEN_HELP)] = True,
+    threads: Threads = None,
+    seed: Seed = None,
+    host: Host = None,
+    port: Port = None,
+    open_browser: OpenBrowser = True,
 ) -> None:
     """Show a scene while it is computed, or a recording, in the browser.
 
@@ -254,7 +266,7 @@ def bench(
 
 @app.command(epilog=EXIT_CODES)
 def render(
-    recording: Annotated[Path, typer.Argument(help="Recording (.h5), or the folder of a run.")],
+    recording: Recorded,
     out: Annotated[Path, typer.Argument(help="Picture (.png, .jpg, .webp) or video (.mp4, .gif).")],
     time: Annotated[float | None, typer.Option(help="Picture: moment, s (the last).")] = None,
     frame: Annotated[int | None, typer.Option(help="Picture: frame, -1 is the last.")] = None,
@@ -285,7 +297,7 @@ def render(
     hide: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Body or cloth that is not drawn.")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Draw a picture or a video of a recording; needs no screen."""
     from berm.apps.render import render as draw
@@ -299,7 +311,7 @@ def render(
 
 @app.command(epilog=EXIT_CODES)
 def export(
-    recording: Annotated[Path, typer.Argument(help="Recording (.h5), or the folder of a run.")],
+    recording: Recorded,
     out: Annotated[
         Path,
         typer.Argument(help="ParaView: .vtkhdf; Blender: .usd, .usda, .usdc; tables: .csv, .npz."),
@@ -314,7 +326,7 @@ def export(
     usd_grains: Annotated[
         str | None, typer.Option(help="USD: instancer, or points (Blender 4.2; attributes).")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Write a recording for ParaView, Blender, a table or NumPy."""
     from berm.apps.export import export as write
