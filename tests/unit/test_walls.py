@@ -386,6 +386,22 @@ def test_a_mesh_corner_holds_from_all_three_sides():
         assert np.abs(planes[rows == 0][:, :3] - n).max(1).min() < 1e-5
 
 
+def test_the_rim_of_a_tube_that_is_lifted_pushes_nobody():
+    """A plane that holds below the rim only must not act while the grain is still in the bore."""
+    tube = Cylinder(0.16, 3.0, inside=True, open_ends=True, wall=0.16)
+    lifted = body(tube, position=(0, 0, 1.5), velocity=(0, 0, 4.0))
+    rng = np.random.default_rng(5)
+    n, r, dt = 200, 0.01, 1 / 60
+    angle, rho, z = rng.uniform(0, 2 * np.pi, n), rng.uniform(0.141, 0.149, n), rng.uniform(0, 1, n)
+    place = np.stack([rho * np.cos(angle), rho * np.sin(angle), r + 0.06 * z], axis=1)
+    out = place * (1, 1, 0) / rho[:, None]
+    x, v = grains(place, 0.05 * out * rng.uniform(0, 1, (n, 1)), r, np.float64)
+    rows, _, plane = listed(find([lifted], x, v, dt, (0, 0, -9.81), 1.0))
+    assert set(rows) == set(range(n)), "all are near the wall"
+    gap = (plane[:, :3] * x[rows, :3]).sum(1) - plane[:, 3] - r
+    assert gap.min() > -0.05 * r, "not yet, or not any more, where the grain is"
+
+
 def test_the_rim_of_a_sheet_and_a_lone_edge_are_felt():
     x, v = grains([[0.5 + 0.8 * R, 0.03, 0.6 * R]], dtype=np.float64)
     _, _, planes = listed(find([body(Mesh(*plate()))], x, v))

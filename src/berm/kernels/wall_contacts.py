@@ -195,7 +195,8 @@ def grain_contacts(
     x0, y0, z0 = to_body(pose, fa, ax, ay, az)
     for k in range(count_features(kind, prm)):
         # most faces are further away than the whole way: no need to trace it
-        if not feature(kind, prm, k, x0, y0, z0)[0] - r - skin <= length:
+        near = feature(kind, prm, k, x0, y0, z0)[0]
+        if not near - r - skin <= length:
             continue
         t = 0.0
         mx, my, mz = 0.0, 0.0, 0.0
@@ -208,10 +209,14 @@ def grain_contacts(
             if not gap <= skin:
                 break
             d = gap + r
+            near = min(near, d)
             qx, qy, qz = x - d * gx, y - d * gy, z - d * gz
             if end == 1:
-                # The end plane must hold where the grain is met, and must not be the same again.
-                over = (ox - qx) * gx + (oy - qy) * gy + (oz - qz) * gz - r < -skin
+                # The end plane must hold at the start and where the grain is met, as it does in
+                # a bore but not beyond its rim, and must not be the same again.
+                at_start = (x0 - qx) * gx + (y0 - qy) * gy + (z0 - qz) * gz
+                at_touch = (ox - qx) * gx + (oy - qy) * gy + (oz - qz) * gz
+                over = min(at_start, at_touch) < min(near, r) - TOUCH * r
                 if over or gx * mx + gy * my + gz * mz > BEND_COS:
                     break
             emit(

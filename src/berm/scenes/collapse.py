@@ -82,11 +82,12 @@ class Collapse(Scene[CollapseParams]):
         return world
 
     def observe(self, world: World, report: StepReport) -> Mapping[str, float]:
-        """Mean height of the centres, m; half the column's height while it stands."""
-        return {"centre_height": float(world.grains.position[:, 2].mean(dtype=float))}
+        """Mean height of the centres, half the column's while it stands, and of the topmost, m."""
+        height = world.grains.position[:, 2]
+        return {"centre_height": float(height.mean(dtype=float)), "top": float(height.max())}
 
     def check(self, world: World, history: History) -> list[Outcome]:
-        """Run-out against Lube's law, at rest, and with a heap in the middle."""
+        """Run-out against Lube's law, at rest, with a heap in the middle, and nothing thrown up."""
         params: CollapseParams = history.params
         centre = history["centre_height"]
         before = int(np.searchsorted(history["time"], params.settle)) - 1
@@ -100,6 +101,7 @@ class Collapse(Scene[CollapseParams]):
         top = _middle_height(world, 0.25 * params.column)
         moved = history.last("centre_height", 0.5)
         creep = float(abs(moved[-1] - moved[0]) / params.radius)
+        thrown = float(history["top"][before:].max() - history["top"][before]) / params.radius
         return [
             Outcome("run-out", abs(runout / exact - 1) < 0.35, runout,
                     f"{exact:.2f} +- 35 % at aspect {aspect:.2f}, Lube 2004"),
@@ -107,6 +109,7 @@ class Collapse(Scene[CollapseParams]):
                     0.2 < top / params.column < aspect, top / params.column,
                     f"0.2 to {aspect:.2f}"),
             Outcome("creep of the last half second", creep < 0.1, creep, "below 0.1 radii"),
+            Outcome("thrown above the column", thrown < 2.0, thrown, "below 2 radii"),
         ]  # fmt: skip
 
 
@@ -117,10 +120,14 @@ def _middle_height(world: World, reach: float) -> float:
 
 
 def _deposit_radius(world: World, radius: float) -> float:
-    """Radius (m) up to which a layer of grains lies: rings at least half covered."""
+    """Radius (m) up to which a layer of grains lies: where half of a ring is covered."""
     grid = height_map(world, floor=0.0)
     x, y = np.meshgrid(grid.x, grid.y, indexing="ij")
     ring = np.floor(np.hypot(x, y) / (2 * radius)).astype(int)
     covered = np.bincount(ring.ravel(), (grid.heights > 0).ravel()) / np.bincount(ring.ravel())
-    bare = np.flatnonzero(covered < 0.5)
-    return 2 * radius * float(bare[0] if bare.size else len(covered))
+    covered = np.append(covered, 0.0)
+    bare = int(np.flatnonzero(covered < 0.5)[0])
+    if bare == 0:
+        return 0.0
+    inner, outer = covered[bare - 1], covered[bare]
+    return 2 * radius * (bare - 0.5 + float((inner - 0.5) / (inner - outer)))
