@@ -52,8 +52,8 @@ def _angle(run: Run, outcomes: list[Outcome]) -> float | None:
     for outcome in outcomes:
         if "angle of repose" in outcome.name and math.isfinite(outcome.value):
             return float(outcome.value)
-    if run.job.params is not None and outcomes:
-        return None  # the scene knows its outcome, and it is no heap
+    if run.job.params is not None:
+        return None  # a scene that heaps grains up says so, once it has run long enough
     from berm.world.measure import angle_of_repose
 
     try:
