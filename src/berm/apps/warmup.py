@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from berm.world.world import World
 
-ABOUT = "compiling the kernels: first run of its kind here, up to a minute; later ones start at once"
+ABOUT = "compiling the kernels: first run of its kind, up to a minute; later ones start at once"
 STEPS = 4
 RADIUS = 0.02  # m
 
