@@ -192,8 +192,8 @@ class ContactList:
         size = 2.0 * float(grains.radius.mean(dtype=np.float64)) * (1.0 + 0.5 * skin) * ROOM
         limit = 8.0 * n + 4096.0
         if float(np.prod((box[1] - box[0]) / size + 1.0)) > limit:
-            spread = np.empty((2, 3))
-            neighbours.moments(grains.x, n, spread)
+            spread = np.empty((2, 3))  # of predicted positions, as the box: else it may be empty
+            neighbours.moments(grains.x, grains.v, n, dt, spread)
             box[0] = np.maximum(box[0], spread[0] - 3.0 * spread[1] - size)
             box[1] = np.minimum(box[1], spread[0] + 3.0 * spread[1] + size)
         volume = float(np.prod((box[1] - box[0]) / size + 1.0))
