@@ -67,12 +67,14 @@ def test_extreme_mass_ratio_stays_finite():
     assert np.isfinite(floor.force).all()
 
 
-def test_runaway_stops_with_the_grain_and_step():
-    world = berm.World()
-    world.add_grains([[0, 0, 1], [0, 0, 2]], 0.02)
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("solver", ["p2", "dem", "vts", "sp"])
+def test_runaway_stops_with_the_grain_and_step(solver, value):
+    world = berm.World(solver=solver)
+    tags = world.add_grains([[0, 0, 1], [0, 0, 2]], 0.02)
     world.run(0.1)
-    world.grains.velocity[1] = np.inf
-    with pytest.raises(berm.SimulationError, match="grain"):
+    world.grains.velocity[world.grains.rows_of(tags[1])] = value
+    with pytest.raises(berm.SimulationError, match=r"^step 7: grain 1 "):
         world.step()
 
 

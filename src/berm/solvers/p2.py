@@ -337,7 +337,7 @@ class P2:
         if bad.size:
             row = int(stats[bad[0], 5]) - 1
             raise SimulationError(
-                f"step {world.step_count + 1}: grain {int(world.grains.tag[row])} became "
+                f"grain {int(world.grains.tag[row])} became "
                 f"non-finite (position {world.grains.x[row, :3].tolist()}, velocity "
                 f"{world.grains.v[row, :3].tolist()})"
             )

@@ -15,7 +15,7 @@ from berm.core.cloth import Cloth
 from berm.core.clumps import Clumps
 from berm.core.clusters import Cluster
 from berm.core.display import Shown
-from berm.core.errors import InputError
+from berm.core.errors import InputError, SimulationError
 from berm.core.grains import Grains
 from berm.core.inputs import Inputs
 from berm.core.joints import Joint
@@ -260,7 +260,10 @@ class World(Shown):
         for body in self.bodies:
             body.prepare(self.time, self.dt)
         poured = time.perf_counter() - begin
-        report = self.solver.step(self, self.dt)
+        try:
+            report = self.solver.step(self, self.dt)
+        except SimulationError as error:  # solvers say who, the world knows when
+            raise SimulationError(f"step {self.step_count + 1}: {error}") from error
         self.step_count += 1
         self.time = self.step_count * self.dt
         report.step, report.time = self.step_count, self.time
