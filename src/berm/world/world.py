@@ -311,6 +311,7 @@ class World(Shown):
                 if body.dynamics is not None
             },
             "joints": [joint.place for joint in self.joints],
+            "report": {k: v for k, v in vars(self.report).items() if k != "timings"},
             "solver": self.solver.state(),
             "cloths": [cloth.state() for cloth in self.cloths],
         }
@@ -345,6 +346,7 @@ class World(Shown):
         for sink, one in zip(self.sinks, state["sinks"], strict=True):
             sink.restore(one)
         self.solver.restore(state["solver"])
+        self.report = StepReport(**state.get("report", {}))
         for cloth, one in zip(self.cloths, state.get("cloths", []), strict=True):
             cloth.restore(one)
         if "inputs" in state:  # since version 0.2 of berm
