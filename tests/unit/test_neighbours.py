@@ -147,6 +147,18 @@ def test_a_thin_layer_that_falls_has_cells():
     assert dims.min() >= 1 and dims.max() > 1
 
 
+@pytest.mark.parametrize("far", [1e4, 1e8, 1e16, 1e30])
+def test_a_grain_that_got_lost_does_not_ask_for_more_cells_than_there_is_memory(far):
+    grains = Grains(np.float32)
+    place, speed = np.array([[0, 0, 0], [0, 0, 0.039], [far, 0, 0]]), np.zeros((3, 3))
+    grains.append(place, np.full(3, 0.02), speed, np.ones(3), 0, 0.0)
+    _, dims, _ = ContactList(np.float32)._grid(grains, DT, SKIN)
+    assert dims.min() >= 1 and dims.astype(float).prod() < 1e5
+    contacts = ContactList(np.float32)
+    contacts.build(grains, DT, SKIN)
+    assert listed(grains, contacts) == {(0, 1)}
+
+
 def test_candidates_of_a_flow_are_those_that_touch():
     grains = cloud(500, seed=5, speed=3.0)
     contacts = CandidateList(np.float32)
