@@ -166,6 +166,13 @@ def test_wrong_input_is_named() -> None:
         measure.packing_fraction([[0, 0, 0]], ((0, 0, 0), (1, 0, 1)), 0.1)
     with pytest.raises(InputError, match="normal"):
         measure.FlowMeter((0, 0, 0), (0, 0, 0))
+    with pytest.raises(InputError, match=r"point.*three"):
+        measure.FlowMeter((0, 0))
+    with pytest.raises(InputError, match=r"radius.*above 0"):
+        measure.FlowMeter((0, 0, 0), radius=-1)
+    for function in (measure.height_profile, measure.slope_angle, measure.angle_of_repose):
+        with pytest.raises(InputError, match="at least one grain"):
+            function(World())
 
 
 def test_progress_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:

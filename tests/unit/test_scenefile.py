@@ -108,7 +108,8 @@ def test_whole_world(tmp_path: Path) -> None:
     np.testing.assert_allclose(floor.rotation @ [0, 0, 1], [1, 0, 0], atol=1e-12)
     np.testing.assert_allclose(drum.start_rotation @ [0, 0, 1], [0, -1, 0], atol=1e-12)
     assert drum.shape == shapes.Cylinder(1, 0.5, inside=True)
-    assert drum.motion == motion.Spin((0, 1, 0), pytest.approx(2 * np.pi))
+    assert drum.motion == motion.Spin((0, 1, 0), drum.motion.rate)
+    assert drum.motion.rate == pytest.approx(2 * np.pi)
     assert world.materials[drum.material].name == "mud"
     assert world.materials[drum.material].friction_static == 0.3
     assert box.shape == shapes.Box((1, 2, 3), inside=True, open_top=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from berm.core import checks
 from berm.core.errors import InputError
 from berm.world.surface import (
     HeightMap,
@@ -177,11 +178,14 @@ class FlowMeter:
         normal: Sequence[float] = (0.0, 0.0, -1.0),
         radius: float | None = None,
     ) -> None:
-        self.point, self.normal = np.asarray(point, float), np.asarray(normal, float)
+        self.point = checks.vector("flow meter: point", point, "three finite numbers, m")
+        self.normal = checks.vector("flow meter: normal", normal)
         length = float(np.linalg.norm(self.normal))
-        if self.point.shape != (3,) or self.normal.shape != (3,) or not length > 0:
-            raise InputError("flow meter: normal", list(normal), "a direction (3,) that is not 0")
+        if not length > 0:
+            raise InputError("flow meter: normal", normal, "a direction (3,) that is not 0")
         self.normal = self.normal / length
+        if radius is not None and not radius > 0:
+            raise InputError("flow meter: radius", radius, "above 0, m, or None")
         self.radius = radius
         self.times: list[float] = []
         self.number: list[float] = []

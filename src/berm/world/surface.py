@@ -109,6 +109,8 @@ def height_profile(
     if along not in AXES:
         raise InputError("profile: along", along, ", ".join(AXES))
     where, radii = spheres(source, radius)
+    if not len(where):
+        raise InputError("profile", 0, "at least one grain")
     other = 1 - AXES[along]
     if across is None:
         across = (float(where[:, other].min()), float(where[:, other].max()))
@@ -231,6 +233,8 @@ def slope_angle(
     if side not in ("left", "right", "both"):
         raise InputError("slope: side", side, "left, right, both")
     where, radii = spheres(source, radius)
+    if not len(where):
+        raise InputError("slope", 0, "at least one grain")
     base = float((where[:, 2] - radii).min()) if floor is None else float(floor)
     place, height = height_profile(where, radii, along, across, base)
     height = height - base
