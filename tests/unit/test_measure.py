@@ -42,6 +42,15 @@ def test_angle_of_repose_does_not_mind_strays() -> None:
     assert measure.angle_of_repose(where, radii, floor=0.0).degrees == pytest.approx(clean, abs=1.0)
 
 
+@pytest.mark.parametrize("far", [30.0, 3e3, 1e6])
+def test_angle_of_repose_does_not_mind_a_grain_that_left(far: float) -> None:
+    """It shifted the axis, and the map reached as far as it: 18 degrees and 10 s at 3 km."""
+    heap, _ = cone(30.0)
+    left = np.vstack([heap, [[far, 0.0, 0.01]]])
+    clean = measure.angle_of_repose(heap, 0.01).degrees
+    assert measure.angle_of_repose(left, 0.01).degrees == pytest.approx(clean, abs=1e-6)
+
+
 def test_flat_layer_has_no_slope() -> None:
     grid = np.stack(np.meshgrid(np.arange(30), np.arange(30)), axis=-1).reshape(-1, 2) * 0.02
     where = np.column_stack([grid, np.full(len(grid), 0.01)])
