@@ -363,6 +363,14 @@ def test_broken_files(tmp_path: Path) -> None:
         load_scene(write(tmp_path, "", "s.json"))
     with pytest.raises(InputError, match="readable text file"):
         load_scene(tmp_path / "none.yaml")
+    deep = "[" * 3000 + "]" * 3000
+    for name, text in (
+        ("s.yaml", f"a: {deep}"),
+        ("s.toml", f"a = {deep}"),
+        ("s.yaml", "a: &x [*x]"),
+    ):
+        with pytest.raises(InputError, match=r"scene file.*within each other"):
+            load_scene(write(tmp_path, text, name))
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="readable text file"):
         load_scene(tmp_path / "bytes.yaml")
