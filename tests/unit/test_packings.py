@@ -88,6 +88,8 @@ def test_wrong_input_is_named() -> None:
         poured((0, 0, 0), (0.1, 1, 1), 0.04, 10)
     with pytest.raises(InputError, match=r"box.*wide"):
         random_drop((0, 0, 0), (1, 1, 0.05), 0.04, 2)
+    with pytest.raises(InputError, match=r"radius.*1e\+08 grains"):
+        lattice((0, 0, 0), (10, 10, 10), 1e-4)
     with pytest.raises(InputError, match=r"low.*three"):
         lattice("here", HIGH, 0.01)  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"count.*2\.5.*whole"):

@@ -19,6 +19,7 @@ Array = npt.NDArray[np.float64]
 Radius = float | Sequence[float]
 ARRANGEMENTS = ("cubic", "hexagonal")
 LARGEST_RATIO = 5.0
+MOST = 1e8  # grains of a lattice: more do not fit in the memory of most machines
 TRIES = 60  # places tried for each grain of a random packing
 POUR_FRICTION = 0.2  # most friction while pouring a packing
 DENSEST = 0.35  # share of the box that random placement can fill
@@ -64,6 +65,9 @@ def lattice(
     pitch = 2 * large * (1 + jitter)
     if (b - a < pitch * (1 - 1e-9)).any():
         raise InputError("lattice: box", (b - a).tolist(), f"at least {pitch:g} m along each axis")
+    many = float(np.prod((b - a) / pitch))
+    if many > MOST:
+        raise InputError("lattice: radius", radius, f"for at most {MOST:g} grains, not {many:.3g}")
     place = (_cubic if arrangement == "cubic" else _hexagonal)(a, b, pitch)
     rng = np.random.default_rng(seed)
     shift = rng.normal(size=place.shape)
