@@ -166,6 +166,13 @@ def test_steady_rate() -> None:
     assert r2 == pytest.approx(1.0)
 
 
+def test_flow_against_the_normal_has_a_rate_below_zero() -> None:
+    times = np.linspace(0.0, 2.0, 50)
+    along = measure.steady_rate(times, 3.0 * times)
+    assert measure.steady_rate(times, -3.0 * times) == (-along[0], along[1])
+    assert along[0] == pytest.approx(3.0)
+
+
 def test_wrong_input_is_named() -> None:
     with pytest.raises(InputError, match="shape"):
         measure.angle_of_repose([[1.0, 2.0]])

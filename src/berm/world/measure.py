@@ -229,6 +229,7 @@ class FlowMeter:
     def rate(self, low: float = 0.1, high: float = 0.9) -> tuple[float, float]:
         """Mass flow rate, kg/s, and R^2 of the line through the cumulated mass.
 
+        Below 0 where more goes against the normal than along it.
         The line is fitted where `low` to `high` of the mass has passed.
         """
         return steady_rate(np.array(self.times), np.array(self.mass), low, high)
@@ -238,8 +239,11 @@ def steady_rate(
     times: Array, total: Array, low: float = 0.1, high: float = 0.9
 ) -> tuple[float, float]:
     """Slope and R^2 of a cumulated series between two shares of its final value."""
-    if len(total) < 3 or not total[-1] > 0:
+    if len(total) < 3 or not abs(total[-1]) > 0:
         return 0.0, 0.0
+    if total[-1] < 0:  # against the normal
+        slope, r2 = steady_rate(times, -total, low, high)
+        return -slope, r2
     used = (total >= low * total[-1]) & (total <= high * total[-1])
     if used.sum() < 3:
         return 0.0, 0.0
