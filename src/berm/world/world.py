@@ -69,7 +69,7 @@ class World(Shown):
         self.emitters: list[Emitter] = []
         self.sinks: list[Sink] = []
         self.solver.prepare(self)
-        self.inputs = Inputs()
+        self.inputs: Inputs = Inputs()
         self.control: Callable[[World], None] | None = None  # called before each step
         self.rng = np.random.default_rng(self.seed)
         self.time = 0.0
