@@ -148,6 +148,24 @@ run: {seconds: 0.2}
 """
 
 
+@pytest.mark.parametrize(("seconds", "rests"), [(1.5, False), (2.0, True)])
+def test_a_heap_of_a_scene_file_has_an_angle_once_it_rests(
+    tmp_path: Path, seconds: float, rests: bool
+) -> None:
+    (tmp_path / "heap.yaml").write_text(
+        "bodies: [{shape: {kind: plane}, material: rough wall}]\n"
+        "emitters:\n"
+        "  - {rate: 300, position: [0, 0, 0.5], size: [0.03, 0.05], radius: [0.008, 0.012],\n"
+        "     total: 200, material: dry sand}\n"
+        f"run: {{seconds: {seconds}}}\n"
+    )
+    done = berm("run", "heap.yaml", "-o", "out", "--no-pictures", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert (summary["angle_of_repose"] is not None) == rests
+    assert ("angle of repose" in done.stdout) == rests
+
+
 def test_runs_and_resumes_a_file(tmp_path: Path) -> None:
     file = tmp_path / "drop.yaml"
     file.write_text(WORLD)

@@ -8,6 +8,10 @@ import pytest
 import berm
 
 
+def body(**options):
+    return berm.World().add_body(berm.Sphere(0.1), **options)
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
@@ -30,6 +34,50 @@ import berm
         (lambda: berm.Emitter(1, (0, 0, 0), region="cube"), ["region", "cube", "box"]),
         (lambda: berm.Sink((0, 0, 0), (0, 1, 1)), ["low"]),
         (lambda: berm.World().run(-1), ["seconds", "-1"]),
+        (lambda: berm.World().run(np.inf), ["seconds", "inf"]),
+        (lambda: berm.World(dt="fast"), ["dt", "fast", "above 0"]),
+        (lambda: berm.World(gravity="down"), ["gravity", "down", "three"]),
+        (lambda: berm.World(seed=-1), ["seed", "-1", "0 up"]),
+        (lambda: berm.World(seed=1.5), ["seed", "1.5", "whole"]),
+        (lambda: berm.World(solver=berm.P2), ["solver", "P2(...)"]),
+        (lambda: berm.P2(iterations=2.5), ["iterations", "2.5", "whole"]),
+        (lambda: berm.P2(sleep="a"), ["sleep", "'a'", "0.0 to 1.0"]),
+        (lambda: berm.Material(density="heavy"), ["density", "heavy", "above 0"]),
+        (lambda: berm.Material(poisson_ratio=2.0), ["poisson_ratio", "2.0", "0.5"]),
+        (lambda: berm.calibrate("gravel", "steep"), ["angle of repose", "steep"]),
+        (lambda: berm.World().add_grains("here", 0.1), ["position", "here", "(k, 3)"]),
+        (lambda: berm.World().add_grains(np.zeros((3, 3)), [1, 2]), ["radius", "(3,)"]),
+        (lambda: berm.World().add_grains(np.zeros((3, 3)), 1, [1, 2]), ["velocity", "(3, 3)"]),
+        (lambda: berm.World().add_grains([[0, 0, 0]], 1e30), ["radius of grain 0", "float32"]),
+        (lambda: berm.World().add_grains([[0, 0, 0]], 1e-30), ["radius of grain 0", "float32"]),
+        (lambda: berm.World().add_grains([[0, 0, 0]], 1, material=3), ["material", "3", "preset"]),
+        (lambda: berm.World().remove_grains(tags=[3]), ["tags", "3", "no grain is alive"]),
+        (lambda: berm.World().remove_grains(tags=[0.5]), ["tags", "0.5", "whole"]),
+        (lambda: berm.World().add_body("box"), ["shape", "box", "Plane", "Mesh"]),
+        (lambda: body(rotation=np.diag([1, 1, -1])), ["rotation", "3 x 3"]),
+        (lambda: body(position="here"), ["position", "here", "three"]),
+        (lambda: body(motion=np.sin), ["motion", "Function(f)"]),
+        (lambda: body(motion=berm.Function(lambda t: t)), ["t = 0 s", "three"]),
+        (lambda: body(motion=berm.Function(lambda t: ((0, 0, 0), 2 * np.eye(3)))), ["rotation"]),
+        (lambda: berm.Function(3), ["function", "3"]),
+        (lambda: berm.Linear(1.0), ["velocity", "1.0", "three"]),
+        (lambda: berm.Linear((1, 0, 0), start=2, stop=1), ["start", "stop", "(2, 1)"]),
+        (lambda: berm.Spin((0, 0, 0), 1), ["axis", "not zero"]),
+        (lambda: berm.Spin((0, 0, 1), np.nan), ["rate", "nan"]),
+        (lambda: berm.Keyframes([0, np.nan], np.zeros((2, 3))), ["times", "rising"]),
+        (lambda: berm.Keyframes([0, 1], [[0, 0, 0], [np.nan, 0, 0]]), ["positions", "finite"]),
+        (lambda: berm.Keyframes([0, 1], np.zeros((2, 3)), [0, 1], (0, 0, 0)), ["axis"]),
+        (lambda: berm.Emitter(np.inf, (0, 0, 0)), ["rate", "inf"]),
+        (lambda: berm.Emitter(1, (0, 0)), ["position", "(0, 0)", "three"]),
+        (lambda: berm.Emitter(1, (0, 0, 0), velocity=(0, 0)), ["velocity", "three"]),
+        (lambda: berm.Emitter(1, (0, 0, 0), radius=(1, 2, 3)), ["radius", "smallest"]),
+        (lambda: berm.Emitter(1, (0, 0, 0), radius=np.inf), ["radius", "inf"]),
+        (lambda: berm.Emitter(1, (0, 0, 0), material="sandd"), ["sandd", "wet sand"]),
+        (lambda: berm.Emitter(1, (0, 0, 0), total=-3), ["total", "-3"]),
+        (lambda: berm.Emitter(1, (0, 0, 0), start=2, stop=1), ["start", "stop"]),
+        (lambda: berm.Sink(0, 1), ["sink", "three"]),
+        (lambda: berm.World().add_sink(3), ["sink", "3", "a Sink"]),
+        (lambda: berm.World().separate(np.nan), ["overlap", "nan"]),
     ],
 )
 def test_errors_say_what_is_wrong_and_what_is_allowed(make, words):
@@ -44,6 +92,15 @@ def test_unknown_tag_is_named():
     world.add_grains([[0, 0, 0]], 0.1)
     with pytest.raises(berm.InputError, match="17"):
         world.remove_grains(tags=[17])
+
+
+@pytest.mark.parametrize("mask", [True, [True], [0, 2], [0, 1, 1]])
+def test_a_mask_marks_rows_and_does_not_list_them(mask):
+    world = berm.World()
+    world.add_grains(np.eye(3), 0.1)
+    with pytest.raises(berm.InputError, match="each of the 3 rows"):
+        world.remove_grains(mask=mask)
+    assert world.grains.n == 3
 
 
 @pytest.mark.parametrize("solver", [berm.P2, berm.P2.published])
@@ -67,12 +124,14 @@ def test_extreme_mass_ratio_stays_finite():
     assert np.isfinite(floor.force).all()
 
 
-def test_runaway_stops_with_the_grain_and_step():
-    world = berm.World()
-    world.add_grains([[0, 0, 1], [0, 0, 2]], 0.02)
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("solver", ["p2", "dem", "vts", "sp"])
+def test_runaway_stops_with_the_grain_and_step(solver, value):
+    world = berm.World(solver=solver)
+    tags = world.add_grains([[0, 0, 1], [0, 0, 2]], 0.02)
     world.run(0.1)
-    world.grains.velocity[1] = np.inf
-    with pytest.raises(berm.SimulationError, match="grain"):
+    world.grains.velocity[world.grains.rows_of(tags[1])] = value
+    with pytest.raises(berm.SimulationError, match=r"^step 7: grain 1 "):
         world.step()
 
 

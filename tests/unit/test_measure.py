@@ -42,6 +42,15 @@ def test_angle_of_repose_does_not_mind_strays() -> None:
     assert measure.angle_of_repose(where, radii, floor=0.0).degrees == pytest.approx(clean, abs=1.0)
 
 
+@pytest.mark.parametrize("far", [30.0, 3e3, 1e6])
+def test_angle_of_repose_does_not_mind_a_grain_that_left(far: float) -> None:
+    """It shifted the axis, and the map reached as far as it: 18 degrees and 10 s at 3 km."""
+    heap, _ = cone(30.0)
+    left = np.vstack([heap, [[far, 0.0, 0.01]]])
+    clean = measure.angle_of_repose(heap, 0.01).degrees
+    assert measure.angle_of_repose(left, 0.01).degrees == pytest.approx(clean, abs=1e-6)
+
+
 def test_flat_layer_has_no_slope() -> None:
     grid = np.stack(np.meshgrid(np.arange(30), np.arange(30)), axis=-1).reshape(-1, 2) * 0.02
     where = np.column_stack([grid, np.full(len(grid), 0.01)])
@@ -157,6 +166,13 @@ def test_steady_rate() -> None:
     assert r2 == pytest.approx(1.0)
 
 
+def test_flow_against_the_normal_has_a_rate_below_zero() -> None:
+    times = np.linspace(0.0, 2.0, 50)
+    along = measure.steady_rate(times, 3.0 * times)
+    assert measure.steady_rate(times, -3.0 * times) == (-along[0], along[1])
+    assert along[0] == pytest.approx(3.0)
+
+
 def test_wrong_input_is_named() -> None:
     with pytest.raises(InputError, match="shape"):
         measure.angle_of_repose([[1.0, 2.0]])
@@ -166,6 +182,13 @@ def test_wrong_input_is_named() -> None:
         measure.packing_fraction([[0, 0, 0]], ((0, 0, 0), (1, 0, 1)), 0.1)
     with pytest.raises(InputError, match="normal"):
         measure.FlowMeter((0, 0, 0), (0, 0, 0))
+    with pytest.raises(InputError, match=r"point.*three"):
+        measure.FlowMeter((0, 0))
+    with pytest.raises(InputError, match=r"radius.*above 0"):
+        measure.FlowMeter((0, 0, 0), radius=-1)
+    for function in (measure.height_profile, measure.slope_angle, measure.angle_of_repose):
+        with pytest.raises(InputError, match="at least one grain"):
+            function(World())
 
 
 def test_progress_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:

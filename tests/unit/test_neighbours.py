@@ -17,7 +17,7 @@ from tests.moved_rows import shuffle_rows
 DT, SKIN = 1 / 60, 0.1
 
 
-def cloud(n, seed, spread=1.0, poly=1.0, speed=0.0, outlier=False):
+def cloud(n, seed, spread=1.0, poly=1.0, speed=0.0, drift=0.0, outlier=False):
     rng = np.random.default_rng(seed)
     side = int(np.ceil(n ** (1 / 3)))
     grid = np.stack(np.meshgrid(*[np.arange(side)] * 3, indexing="ij"), -1).reshape(-1, 3)[:n]
@@ -27,9 +27,8 @@ def cloud(n, seed, spread=1.0, poly=1.0, speed=0.0, outlier=False):
         where[0] += 500.0
     grains = Grains(np.float32)
     shuffle = rng.permutation(n)
-    grains.append(
-        where[shuffle], radius, rng.normal(0, speed + 1e-12, (n, 3)), 1 / radius**3, 0, 0.0
-    )
+    velocity = rng.normal(0, speed + 1e-12, (n, 3)) - [0, 0, drift]
+    grains.append(where[shuffle], radius, velocity, 1 / radius**3, 0, 0.0)
     return grains
 
 
@@ -63,6 +62,7 @@ def must_be_listed(grains):
         {"speed": 1.0},
         {"speed": 5.0, "poly": 5.0},
         {"spread": 3.0, "speed": 4.0},
+        {"spread": 3.0, "speed": 4.0, "drift": 60.0},
         {"outlier": True},
     ],
     ids=str,
@@ -136,6 +136,27 @@ def test_candidates_hold_all_that_may_touch_until_a_grain_leaves_its_room(n, opt
         assert contacts.has_left(grains, DT, False) == (left or flows)
         if not left:
             assert touching(*predicted(grains)) <= have
+
+
+def test_a_thin_layer_that_falls_has_cells():
+    """Cells are those of where grains go; where they are, a step away, there may be none."""
+    flat = np.stack(np.meshgrid(np.arange(10.0), np.arange(10.0), [2.0]), -1).reshape(-1, 3)
+    grains = Grains(np.float32)
+    grains.append(flat, np.full(100, 0.02), np.tile([0, 0, -10.0], (100, 1)), np.ones(100), 0, 0.0)
+    _, dims, _ = ContactList(np.float32)._grid(grains, DT, SKIN)
+    assert dims.min() >= 1 and dims.max() > 1
+
+
+@pytest.mark.parametrize("far", [1e4, 1e8, 1e16, 1e30])
+def test_a_grain_that_got_lost_does_not_ask_for_more_cells_than_there_is_memory(far):
+    grains = Grains(np.float32)
+    place, speed = np.array([[0, 0, 0], [0, 0, 0.039], [far, 0, 0]]), np.zeros((3, 3))
+    grains.append(place, np.full(3, 0.02), speed, np.ones(3), 0, 0.0)
+    _, dims, _ = ContactList(np.float32)._grid(grains, DT, SKIN)
+    assert dims.min() >= 1 and dims.astype(float).prod() < 1e5
+    contacts = ContactList(np.float32)
+    contacts.build(grains, DT, SKIN)
+    assert listed(grains, contacts) == {(0, 1)}
 
 
 def test_candidates_of_a_flow_are_those_that_touch():

@@ -86,3 +86,15 @@ def test_wrong_input_is_named() -> None:
         random_drop(LOW, HIGH, 0.05, 100_000)
     with pytest.raises(InputError, match="wide"):
         poured((0, 0, 0), (0.1, 1, 1), 0.04, 10)
+    with pytest.raises(InputError, match=r"box.*wide"):
+        random_drop((0, 0, 0), (1, 1, 0.05), 0.04, 2)
+    with pytest.raises(InputError, match=r"radius.*1e\+08 grains"):
+        lattice((0, 0, 0), (10, 10, 10), 1e-4)
+    with pytest.raises(InputError, match=r"low.*three"):
+        lattice("here", HIGH, 0.01)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"count.*2\.5.*whole"):
+        random_drop(LOW, HIGH, 0.01, 2.5)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"settle.*nan"):
+        random_drop(LOW, HIGH, 0.01, 2, settle=float("nan"))
+    with pytest.raises(InputError, match=r"rate.*above 0"):
+        poured((0, 0, 0), (1, 1, 1), 0.04, 10, rate=0)

@@ -108,7 +108,8 @@ def test_whole_world(tmp_path: Path) -> None:
     np.testing.assert_allclose(floor.rotation @ [0, 0, 1], [1, 0, 0], atol=1e-12)
     np.testing.assert_allclose(drum.start_rotation @ [0, 0, 1], [0, -1, 0], atol=1e-12)
     assert drum.shape == shapes.Cylinder(1, 0.5, inside=True)
-    assert drum.motion == motion.Spin((0, 1, 0), pytest.approx(2 * np.pi))
+    assert drum.motion == motion.Spin((0, 1, 0), drum.motion.rate)
+    assert drum.motion.rate == pytest.approx(2 * np.pi)
     assert world.materials[drum.material].name == "mud"
     assert world.materials[drum.material].friction_static == 0.3
     assert box.shape == shapes.Box((1, 2, 3), inside=True, open_top=True)
@@ -362,6 +363,14 @@ def test_broken_files(tmp_path: Path) -> None:
         load_scene(write(tmp_path, "", "s.json"))
     with pytest.raises(InputError, match="readable text file"):
         load_scene(tmp_path / "none.yaml")
+    deep = "[" * 3000 + "]" * 3000
+    for name, text in (
+        ("s.yaml", f"a: {deep}"),
+        ("s.toml", f"a = {deep}"),
+        ("s.yaml", "a: &x [*x]"),
+    ):
+        with pytest.raises(InputError, match=r"scene file.*within each other"):
+            load_scene(write(tmp_path, text, name))
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="readable text file"):
         load_scene(tmp_path / "bytes.yaml")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from berm.world.world import World
 
 STRAIGHT = 0.95  # r2 of a flank from which on a heap of a scene file counts as one
+STILL = 0.05  # m/s, root mean square: what moves faster is no heap yet
 SIDE_VIEW, RUN_PLOT = "side_view.png", "run.png"
 PICTURE, CLIP = "picture.png", "clip.mp4"
 CLIP_SECONDS, CLIP_SIZE = 4.0, (640, 360)
@@ -54,8 +55,11 @@ def _angle(run: Run, outcomes: list[Outcome]) -> float | None:
             return float(outcome.value)
     if run.job.params is not None:
         return None  # a scene that heaps grains up says so, once it has run long enough
-    from berm.world.measure import angle_of_repose
+    from berm.world.measure import angle_of_repose, energy
 
+    mass = float(run.world.grains.mass.sum())
+    if not energy(run.world).kinetic < 0.5 * mass * STILL**2:
+        return None
     try:
         slope = angle_of_repose(run.world)
     except (BermError, ValueError, ArithmeticError):

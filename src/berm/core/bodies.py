@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from berm.core import checks
 from berm.core.dynamics import Dynamics
 from berm.core.errors import InputError
-from berm.core.motion import Fixed, Motion
+from berm.core.motion import Fixed, Motion, is_rotation
+from berm.core.shapes import Shape
 
 Array = npt.NDArray[np.float64]
 
@@ -32,15 +34,21 @@ class Body:
         rotation: npt.ArrayLike | None = None,
         motion: Motion | None = None,
     ) -> None:
-        self.shape, self.name, self.material = shape, name, material
-        self.start_position: Array = np.array(position, float)
-        self.start_rotation: Array = np.eye(3) if rotation is None else np.array(rotation, float)
-        if self.start_position.shape != (3,) or not np.isfinite(self.start_position).all():
-            raise InputError(f"body {name!r}: position", position, "three finite numbers, m")
-        if self.start_rotation.shape != (3, 3) or not np.allclose(
-            self.start_rotation @ self.start_rotation.T, np.eye(3), atol=1e-6
-        ):
+        if not isinstance(shape, Shape):
+            kinds = ", ".join(kind.__name__ for kind in get_args(Shape))
+            raise InputError(f"body {name!r}: shape", shape, f"one of {kinds}, with its sizes")
+        if motion is not None and not hasattr(motion, "pose"):
+            raise InputError(
+                f"body {name!r}: motion", motion, "Linear, Spin, Keyframes, Steered or Function(f)"
+            )
+        self.shape: Any = shape
+        self.name, self.material = name, material
+        self.start_position = checks.vector(
+            f"body {name!r}: position", position, "three finite numbers, m"
+        )
+        if rotation is not None and not is_rotation(rotation):
             raise InputError(f"body {name!r}: rotation", rotation, "a 3 x 3 rotation matrix")
+        self.start_rotation: Array = np.eye(3) if rotation is None else np.array(rotation, float)
         self.motion: Motion = motion or Fixed()
         self.position = self.start_position.copy()
         self.rotation = self.start_rotation.copy()
@@ -136,8 +144,10 @@ class Body:
     def pose_at(self, t: float) -> tuple[Array, Array]:
         """Return position and rotation in the world at time t (s)."""
         shift, turn = self.motion.pose(t)
-        if not (np.isfinite(shift).all() and np.isfinite(turn).all()):
-            raise InputError(f"body {self.name!r}: motion at t = {t:g} s", shift, "finite numbers")
+        what = f"body {self.name!r}: motion at t = {t:g} s"
+        shift = checks.vector(what, shift, "a displacement of three finite numbers, m")
+        if not np.isfinite(turn).all():
+            raise InputError(what, turn, "a rotation matrix of finite numbers")
         return self.start_position + shift, turn @ self.start_rotation
 
     def prepare(self, t: float, dt: float) -> None:

@@ -148,15 +148,21 @@ class Grains:
 
     def rows_of(self, tags: npt.ArrayLike) -> Array:
         """Return the present rows of the given tags."""
-        wanted = np.atleast_1d(np.asarray(tags, np.int64))
+        from berm.core.errors import InputError
+
+        try:
+            wanted = np.atleast_1d(np.asarray(tags))
+            wanted = wanted.astype(np.int64, casting="safe" if wanted.size else "unsafe")
+        except (TypeError, ValueError):
+            raise InputError("grain tags", tags, "whole numbers") from None
+        if not self.n and wanted.size:
+            raise InputError("grain tags", wanted[:5].tolist(), "none: no grain is alive")
         by_tag = np.argsort(self.tags, kind="stable")
         at = np.searchsorted(self.tags, wanted, sorter=by_tag)
         at = np.minimum(at, self.n - 1)
         rows = by_tag[at]
         missing = wanted[self.tags[rows] != wanted]
         if missing.size:
-            from berm.core.errors import InputError
-
             raise InputError("grain tags", missing[:5].tolist(), "tags of grains that are alive")
         result: Array = rows
         return result

@@ -7,6 +7,7 @@ import itertools
 import math
 from dataclasses import dataclass
 
+from berm.core import checks
 from berm.core.errors import InputError
 from berm.core.registry import Registry
 
@@ -34,34 +35,40 @@ class Material:
     source: str = ""
 
     def __post_init__(self) -> None:
-        for field, low in (
-            ("density", 0.0),
-            ("stiffness", 0.0),
-            ("young_modulus", 0.0),
-        ):
-            value = getattr(self, field)
-            if not (math.isfinite(value) and value > low):
-                raise InputError(f"material {self.name!r}: {field}", value, "a number above 0")
+        for field in ("density", "stiffness", "young_modulus"):
+            checks.number(
+                f"material {self.name!r}: {field}", getattr(self, field), "a number above 0",
+                lambda x: 0.0 < x < math.inf,
+            )  # fmt: skip
         for field in ("friction_static", "friction_kinetic", "rolling_friction", "adhesion"):
-            value = getattr(self, field)
-            if not (math.isfinite(value) and value >= 0.0):
-                raise InputError(f"material {self.name!r}: {field}", value, "a number from 0 up")
+            checks.number(
+                f"material {self.name!r}: {field}", getattr(self, field), "a number from 0 up",
+                lambda x: 0.0 <= x < math.inf,
+            )  # fmt: skip
+        checks.number(
+            f"material {self.name!r}: poisson_ratio", self.poisson_ratio, "above -1, at most 0.5",
+            lambda x: -1.0 < x <= 0.5,
+        )  # fmt: skip
         if self.friction_kinetic > self.friction_static:
             raise InputError(
                 f"material {self.name!r}: friction_kinetic",
                 self.friction_kinetic,
                 f"at most friction_static = {self.friction_static}",
             )
-        if self.damping is not None and not (math.isfinite(self.damping) and self.damping >= 0):
-            raise InputError(f"material {self.name!r}: damping", self.damping, "a number from 0 up")
+        if self.damping is not None:
+            checks.number(
+                f"material {self.name!r}: damping", self.damping, "a number from 0 up",
+                lambda x: 0.0 <= x < math.inf,
+            )  # fmt: skip
         if self.damping is None and self.restitution is None:
             raise InputError(
                 f"material {self.name!r}: damping", None, "damping or restitution must be given"
             )
-        if self.restitution is not None and not 0.0 < self.restitution <= 1.0:
-            raise InputError(
-                f"material {self.name!r}: restitution", self.restitution, "above 0, at most 1"
-            )
+        if self.restitution is not None:
+            checks.number(
+                f"material {self.name!r}: restitution", self.restitution, "above 0, at most 1",
+                lambda x: 0.0 < x <= 1.0,
+            )  # fmt: skip
 
     def replace(self, **changes: object) -> Material:
         """Return a copy with some values changed; a single `friction` sets both coefficients."""
@@ -281,7 +288,9 @@ def calibrate(what: str | Material, angle: float | None = None) -> Material:
     the ratio of kinetic to static friction stays. Without adhesion: it comes on top.
     """
     law = material(what) if isinstance(what, str) else what
-    wanted = math.degrees(math.atan(law.friction_static)) if angle is None else float(angle)
+    wanted = math.degrees(math.atan(law.friction_static))
+    if angle is not None:
+        wanted = checks.number(f"material {law.name!r}: angle of repose", angle, "degrees")
     low, high = REPOSE[0], REPOSE[-1]
     if not low[1] <= wanted <= high[1]:
         raise InputError(

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from berm.core import checks
 from berm.core.errors import InputError
 
 Array = npt.NDArray[np.float64]
@@ -35,10 +36,33 @@ def rotation_about(axis: Vector | Array, angle: float) -> Array:
     return np.asarray(np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross)
 
 
+def is_rotation(matrix: Any) -> bool:
+    """Whether a 3 x 3 matrix turns, and neither mirrors nor stretches."""
+    try:
+        m = np.asarray(matrix, float)
+    except (TypeError, ValueError):
+        return False
+    return (
+        m.shape == (3, 3)
+        and bool(np.abs(m @ m.T - np.eye(3)).max() < 1e-6)
+        and bool(np.linalg.det(m) > 0.0)
+    )
+
+
 def turned(vector: Vector | Array) -> Array:
     """Rotation matrix of a rotation vector (axis times angle, rad)."""
     angle = float(np.linalg.norm(vector))
     return rotation_about(list(vector), angle) if angle > 0.0 else np.eye(3)
+
+
+def _check_axis(what: str, axis: Any) -> None:
+    if not checks.vector(what, axis).any():
+        raise InputError(what, axis, "an axis that is not zero")
+
+
+def _check_span(what: str, start: Any, stop: Any) -> None:
+    if not checks.number(f"{what}: start", start, "a time, s") <= stop:
+        raise InputError(f"{what}: start, stop", (start, stop), "start before stop, s")
 
 
 @dataclass(frozen=True)
@@ -58,6 +82,10 @@ class Linear:
     start: float = 0.0
     stop: float = float("inf")
 
+    def __post_init__(self) -> None:
+        checks.vector("linear motion: velocity", self.velocity, "three finite numbers, m/s")
+        _check_span("linear motion", self.start, self.stop)
+
     def pose(self, t: float) -> Pose:
         """Return displacement and rotation at time t."""
         return np.asarray(self.velocity, float) * (
@@ -73,6 +101,11 @@ class Spin:
     rate: float
     start: float = 0.0
     stop: float = float("inf")
+
+    def __post_init__(self) -> None:
+        _check_axis("spin: axis", self.axis)
+        checks.number("spin: rate", self.rate, "a finite number, rad/s")
+        _check_span("spin", self.start, self.stop)
 
     def pose(self, t: float) -> Pose:
         """Return displacement and rotation at time t."""
@@ -91,14 +124,19 @@ class Keyframes:
     axis: Vector = (0.0, 0.0, 1.0)
 
     def __post_init__(self) -> None:
-        if len(self.times) < 1 or np.any(np.diff(self.times) <= 0):
-            raise InputError("keyframes: times", list(self.times), "at least one, rising")
-        if np.shape(self.positions) != (len(self.times), 3):
-            raise InputError(
-                "keyframes: positions", np.shape(self.positions), f"shape ({len(self.times)}, 3)"
-            )
-        if self.angles is not None and len(self.angles) != len(self.times):
-            raise InputError("keyframes: angles", len(self.angles), f"{len(self.times)} numbers")
+        n = np.size(self.times)
+        times = checks.numbers("keyframes: times", self.times, (n,), ", s")
+        if n < 1 or not np.isfinite(times).all() or np.any(np.diff(times) <= 0):
+            raise InputError("keyframes: times", self.times, "at least one, rising")
+        if np.shape(self.positions) != (n, 3):
+            raise InputError("keyframes: positions", np.shape(self.positions), f"shape ({n}, 3)")
+        if self.angles is not None and np.shape(self.angles) != (n,):
+            raise InputError("keyframes: angles", np.shape(self.angles), f"{n} numbers, rad")
+        for name, given in (("positions", self.positions), ("angles", self.angles)):
+            if given is not None and not np.isfinite(np.asarray(given, float)).all():
+                raise InputError(f"keyframes: {name}", given, "finite numbers")
+        if self.angles is not None:
+            _check_axis("keyframes: axis", self.axis)
 
     def pose(self, t: float) -> Pose:
         """Return displacement and rotation at time t."""
@@ -115,12 +153,20 @@ class Function:
 
     function: Callable[[float], Any] = field(repr=False)
 
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise InputError("function of a motion", self.function, "a function of time")
+
     def pose(self, t: float) -> Pose:
         """Return displacement and rotation at time t."""
-        result = self.function(t)
-        if isinstance(result, tuple) and len(result) == 2 and np.shape(result[1]) == (3, 3):
-            return np.asarray(result[0], float), np.asarray(result[1], float)
-        return np.asarray(result, float), np.eye(3)
+        shift = self.function(t)
+        what, turn = f"function of a motion at t = {t:g} s", np.eye(3)
+        if isinstance(shift, tuple) and len(shift) == 2:
+            shift, turn = shift
+            if not is_rotation(turn):
+                raise InputError(what, turn, "displacement and a 3 x 3 rotation matrix")
+        shift = checks.vector(what, shift, "a displacement of three finite numbers, m")
+        return shift, np.asarray(turn, float)
 
 
 class Steered:

@@ -97,7 +97,12 @@ def _read(file: Path) -> Source:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError("scene file", str(file), "a readable text file", str(error)) from error
     reader = read_toml if file.suffix.lower() == ".toml" else read_yaml
-    return reader(text, str(file))
+    try:
+        return reader(text, str(file))
+    except RecursionError:
+        raise InputError(
+            "scene file", str(file), "lists and maps that end, and not hundreds within each other"
+        ) from None
 
 
 def _validate(source: Source, problems: Problems, model: type[BaseModel]) -> Any:

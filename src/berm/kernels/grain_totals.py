@@ -16,8 +16,8 @@ from berm.kernels.jit import jit
 def grain_totals(n, x, v, spin, owner, material, used):
     """Return kinetic energy (J), largest speed (m/s) and inverse mass, least radius, first bad row.
 
-    Energy and mass are those of single spheres; the row is -1 where all positions are finite.
-    used[m] is set where a sphere is of material m.
+    Energy and mass are those of single spheres; the row is -1 where all positions and velocities
+    are finite. used[m] is set where a sphere is of material m.
     """
     energy, fastest, lightest, smallest, bad = 0.0, 0.0, 0.0, np.inf, -1
     for i in range(n):
@@ -28,7 +28,7 @@ def grain_totals(n, x, v, spin, owner, material, used):
             turning = spin[i, 0] ** 2 + spin[i, 1] ** 2 + spin[i, 2] ** 2
             energy += 0.5 * (square / v[i, 3] + turning / spin[i, 3])
             lightest = max(lightest, v[i, 3])
-        if bad < 0 and not math.isfinite(x[i, 0] + x[i, 1] + x[i, 2] + x[i, 3]):
+        if bad < 0 and not math.isfinite(x[i, 0] + x[i, 1] + x[i, 2] + x[i, 3] + square):
             bad = i
     return energy, math.sqrt(fastest), lightest, smallest, bad
 

@@ -69,16 +69,16 @@ def bounds(x, v, n, dt, out):
 
 
 @jit
-def moments(x, n, out):
-    """Write mean and standard deviation of the positions to out (2, 3)."""
+def moments(x, v, n, dt, out):
+    """Write mean and standard deviation of the predicted positions to out (2, 3)."""
     for c in range(3):
         mean = 0.0
         for i in range(n):
-            mean += x[i, c]
+            mean += x[i, c] + dt * v[i, c]
         mean /= n
         var = 0.0
         for i in range(n):
-            var += (x[i, c] - mean) ** 2
+            var += (x[i, c] + dt * v[i, c] - mean) ** 2
         out[0, c] = mean
         out[1, c] = np.sqrt(var / n)
 

@@ -20,6 +20,7 @@ ROWS_TOGETHER = 64  # slabs begin at multiples of this
 MIN_SLABS, MAX_SLABS = 4, 96
 FULL = 0.85  # of the lanes that a list sorted anew fills: below, rows are sorted anew ...
 CALM = 30  # ... but not sooner than so many steps after the last time: a new order is a kick
+THIN = 16.0  # times as many cells as a cloud should have that a thin one may
 ROOM = 1.15  # cells are wider than a grain by this, so that slow grains need no wider search
 
 
@@ -192,15 +193,18 @@ class ContactList:
         size = 2.0 * float(grains.radius.mean(dtype=np.float64)) * (1.0 + 0.5 * skin) * ROOM
         limit = 8.0 * n + 4096.0
         if float(np.prod((box[1] - box[0]) / size + 1.0)) > limit:
-            spread = np.empty((2, 3))
-            neighbours.moments(grains.x, n, spread)
+            spread = np.empty((2, 3))  # of predicted positions, as the box: else it may be empty
+            neighbours.moments(grains.x, grains.v, n, dt, spread)
             box[0] = np.maximum(box[0], spread[0] - 3.0 * spread[1] - size)
             box[1] = np.minimum(box[1], spread[0] + 3.0 * spread[1] + size)
         volume = float(np.prod((box[1] - box[0]) / size + 1.0))
         if volume > limit:
             size *= (volume / limit) ** (1.0 / 3.0) * 1.01
-        dims = np.floor((box[1] - box[0]) / size).astype(np.int64) + 1
-        return box[0].copy(), dims, size
+        dims = np.floor((box[1] - box[0]) / size) + 1.0
+        while float(np.prod(dims)) > THIN * limit:  # the cube root is too little where it is thin
+            size *= 2.0
+            dims = np.floor((box[1] - box[0]) / size) + 1.0
+        return box[0].copy(), dims.astype(np.int64), size
 
     def _search(
         self, grains: Grains, dt: float, skin: float, levels: bool, level: Array, cell: Array,

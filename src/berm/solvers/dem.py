@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from berm.core.clumps import ALL_TO_TOUCHING
 from berm.core.errors import InputError, SimulationError
+from berm.core.grains import Grains
 from berm.core.report import StepReport
 from berm.core.rotations import turned
 from berm.kernels import body_blocks, leap_frog
@@ -250,9 +251,10 @@ class DEM:
         grains, clumps, normal = world.grains, world.clumps, self.laws["normal"]
         assert isinstance(normal, NormalLaw)
         used = np.zeros(len(world.materials), np.bool_)
-        _, fastest, light, radius, _ = grain_totals(
+        energy, fastest, light, radius, bad = grain_totals(
             grains.n, grains.x, grains.v, grains.spin, grains.owner, grains.material, used
         )
+        _check_finite(grains, energy, bad)
         if clumps.n:
             light = max(light, float(lightest_body(
                 clumps.first, clumps.place, clumps.momentum, clumps.inertia, ALL_TO_TOUCHING
@@ -363,12 +365,7 @@ class DEM:
         if clumps.n:
             energy += body_energy(clumps.place, clumps.pace, clumps.momentum, clumps.inertia)
         report.kinetic_energy = energy
-        if bad >= 0 or not math.isfinite(energy):
-            row = max(int(bad), 0)
-            raise SimulationError(
-                f"step {world.step_count + 1}: grain {int(grains.tag[row])} became non-finite "
-                f"(position {grains.x[row, :3].tolist()}, velocity {grains.v[row, :3].tolist()})"
-            )
+        _check_finite(grains, energy, bad)
 
     def _lead_bodies(self, world: WorldView) -> None:
         """Let dynamic bodies follow the clumps that cover them; forces are those of now."""
@@ -405,3 +402,13 @@ class DEM:
         self.speed, self.started = float(state["speed"]), bool(state["started"])
         self.rkf_step, self.rkf_elapsed = float(state["rkf_step"]), float(state["rkf_elapsed"])
         self.bodies_seen, self.kept = int(state["bodies_seen"]), int(state["kept"])
+
+
+def _check_finite(grains: Grains, energy: float, bad: int) -> None:
+    """Stop where a row is non-finite (-1: none), or the energy of all (J) is."""
+    if bad >= 0 or not math.isfinite(energy):
+        row = max(int(bad), 0)
+        raise SimulationError(
+            f"grain {int(grains.tag[row])} became non-finite "
+            f"(position {grains.x[row, :3].tolist()}, velocity {grains.v[row, :3].tolist()})"
+        )

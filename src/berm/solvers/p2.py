@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from berm.core import pages
+from berm.core import checks, pages
 from berm.core.errors import InputError, SimulationError
 from berm.core.grains import LARGE, Grains
 from berm.core.materials import mix
@@ -88,9 +87,12 @@ class P2:
             ("sleep", 0.0, 1.0),
             ("skin", 0.0, 2.0),
         ):
-            value = getattr(self, field)
-            if not (math.isfinite(value) and low <= value <= high):
-                raise InputError(f"solver p2: {field}", value, f"{low} to {high}")
+            what, allowed = f"solver p2: {field}", f"{low} to {high}"
+            value = checks.number(what, getattr(self, field), allowed)
+            if not low <= value <= high:
+                raise InputError(what, getattr(self, field), allowed)
+            if isinstance(low, int):
+                setattr(self, field, checks.whole(what, value, low))
         areas = ("whole", "overlap") if self.averaging in CONSERVING else ("overlap",)
         self._area = areas[0] if self.adhesion_area is None else self.adhesion_area
         if self._area not in areas:
@@ -337,7 +339,7 @@ class P2:
         if bad.size:
             row = int(stats[bad[0], 5]) - 1
             raise SimulationError(
-                f"step {world.step_count + 1}: grain {int(world.grains.tag[row])} became "
+                f"grain {int(world.grains.tag[row])} became "
                 f"non-finite (position {world.grains.x[row, :3].tolist()}, velocity "
                 f"{world.grains.v[row, :3].tolist()})"
             )

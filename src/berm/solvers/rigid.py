@@ -315,7 +315,7 @@ class Rigid:
                 np.isfinite(a).all() for a in (self.x[k], self.q[k], self.v[k], self.spin[k])
             ):
                 raise SimulationError(
-                    f"step {world.step_count + 1}: body {body.name!r} became non-finite (position "
+                    f"body {body.name!r} became non-finite (position "
                     f"{free.centre.tolist()}, velocity {free.speed.tolist()})"
                 )
             body.follow()

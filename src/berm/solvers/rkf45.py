@@ -61,7 +61,7 @@ def advance(
             h *= max(SHRINK, SAFETY * error**-0.2)
             if h < SMALLEST * dt:
                 raise SimulationError(
-                    f"step {world.step_count + 1}: RKF45 needs steps below {h:.3g} s; a grain has "
+                    f"RKF45 needs steps below {h:.3g} s; a grain has "
                     "run wild, or the tolerance is too small"
                 )
             continue

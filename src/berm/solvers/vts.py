@@ -296,7 +296,7 @@ class VTS:
         if bad.max(initial=-1) >= 0:
             row = int(bad[bad >= 0][0])
             raise SimulationError(
-                f"step {world.step_count + 1}: grain {int(grains.tag[row])} became non-finite "
+                f"grain {int(grains.tag[row])} became non-finite "
                 f"(position {grains.x[row, :3].tolist()}, velocity {grains.v[row, :3].tolist()})"
             )
         report.contacts = int(stats[:, 2].sum())

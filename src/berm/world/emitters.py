@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from berm.core import checks
 from berm.core.clusters import Cluster
 from berm.core.errors import InputError
-from berm.core.materials import Material
+from berm.core.materials import Material, material
 from berm.core.rotations import random_rotations
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 REGIONS = ("box", "disc", "sphere")
 TRIES = 30  # places tried for a grain before it waits for the next step
+MOST = 1e7  # grains a second
 BATCH = 3  # of which so many at a time
 
 
@@ -49,16 +51,28 @@ class Emitter:
     def __post_init__(self) -> None:
         if self.region not in REGIONS:
             raise InputError("emitter: region", self.region, ", ".join(REGIONS))
-        if not self.rate >= 0:
-            raise InputError("emitter: rate", self.rate, "0 or more grains a second")
+        checks.number(
+            "emitter: rate", self.rate, f"0 to {MOST:g} grains a second", lambda x: 0 <= x <= MOST
+        )
         low, high = self._radii()
-        if not 0 < low <= high:
+        if not 0 < low <= high < np.inf:
             raise InputError("emitter: radius", self.radius, "above 0, smallest first, m")
+        checks.vector("emitter: position", self.position, "three finite numbers, m")
+        checks.vector("emitter: velocity", self.velocity, "three finite numbers, m/s")
+        checks.number("emitter: start", self.start, "a time, s")
+        if not self.start <= self.stop:
+            raise InputError("emitter: start, stop", (self.start, self.stop), "start before stop")
+        if self.total is not None:
+            self.total = checks.whole("emitter: total", self.total, 0)
+        if self.seed is not None:
+            self.seed = checks.whole("emitter: seed", self.seed, 0)
+        if isinstance(self.material, str):
+            material(self.material)  # says so now where there is none of this name
         sizes = {"box": 3, "disc": 2, "sphere": 1}[self.region]
-        given = np.atleast_1d(np.asarray(self.size, float))
+        given = checks.numbers("emitter: size", self.size, (np.size(self.size),))
         if self.region == "disc" and given.size == 1:
             given = np.array([given[0], 0.0])
-        if given.size != sizes or not (given >= 0).all():
+        if given.size != sizes or not ((given >= 0) & (given < np.inf)).all():
             raise InputError("emitter: size", self.size, f"{sizes} lengths for a {self.region}, m")
         self._size = given
         self.poured = 0
@@ -68,7 +82,9 @@ class Emitter:
     def _radii(self) -> tuple[float, float]:
         if self.cluster is not None:
             return self.cluster.bounding_radius, self.cluster.bounding_radius
-        r = np.atleast_1d(np.asarray(self.radius, float))
+        r = checks.numbers("emitter: radius", self.radius, (np.size(self.radius),), ", m")
+        if r.size not in (1, 2):
+            raise InputError("emitter: radius", self.radius, "one, or (smallest, largest), m")
         return float(r[0]), float(r[-1])
 
     def attach(self, number: int, world_seed: int) -> None:
@@ -172,7 +188,11 @@ class Sink:
     high: Sequence[float] = (np.inf, np.inf, np.inf)
 
     def __post_init__(self) -> None:
-        if not (np.asarray(self.low, float) < np.asarray(self.high, float)).all():
+        for corner in (self.low, self.high):
+            if np.shape(corner) != (3,):
+                raise InputError("sink: low, high", corner, "three numbers each, m")
+        low, high = (checks.numbers("sink", corner, (3,)) for corner in (self.low, self.high))
+        if not (low < high).all():
             raise InputError("sink: low, high", (self.low, self.high), "low below high")
         self.removed = 0
         self.removed_mass = 0.0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from berm.core import checks
 from berm.core.errors import InputError
 from berm.world.surface import (
     HeightMap,
@@ -177,11 +178,14 @@ class FlowMeter:
         normal: Sequence[float] = (0.0, 0.0, -1.0),
         radius: float | None = None,
     ) -> None:
-        self.point, self.normal = np.asarray(point, float), np.asarray(normal, float)
+        self.point = checks.vector("flow meter: point", point, "three finite numbers, m")
+        self.normal = checks.vector("flow meter: normal", normal)
         length = float(np.linalg.norm(self.normal))
-        if self.point.shape != (3,) or self.normal.shape != (3,) or not length > 0:
-            raise InputError("flow meter: normal", list(normal), "a direction (3,) that is not 0")
+        if not length > 0:
+            raise InputError("flow meter: normal", normal, "a direction (3,) that is not 0")
         self.normal = self.normal / length
+        if radius is not None and not radius > 0:
+            raise InputError("flow meter: radius", radius, "above 0, m, or None")
         self.radius = radius
         self.times: list[float] = []
         self.number: list[float] = []
@@ -225,6 +229,7 @@ class FlowMeter:
     def rate(self, low: float = 0.1, high: float = 0.9) -> tuple[float, float]:
         """Mass flow rate, kg/s, and R^2 of the line through the cumulated mass.
 
+        Below 0 where more goes against the normal than along it.
         The line is fitted where `low` to `high` of the mass has passed.
         """
         return steady_rate(np.array(self.times), np.array(self.mass), low, high)
@@ -234,8 +239,11 @@ def steady_rate(
     times: Array, total: Array, low: float = 0.1, high: float = 0.9
 ) -> tuple[float, float]:
     """Slope and R^2 of a cumulated series between two shares of its final value."""
-    if len(total) < 3 or not total[-1] > 0:
+    if len(total) < 3 or not abs(total[-1]) > 0:
         return 0.0, 0.0
+    if total[-1] < 0:  # against the normal
+        slope, r2 = steady_rate(times, -total, low, high)
+        return -slope, r2
     used = (total >= low * total[-1]) & (total <= high * total[-1])
     if used.sum() < 3:
         return 0.0, 0.0

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from berm.core import checks
 from berm.core.errors import InputError
 from berm.core.materials import Material
 from berm.core.materials import material as get_material
@@ -18,13 +19,14 @@ Array = npt.NDArray[np.float64]
 Radius = float | Sequence[float]
 ARRANGEMENTS = ("cubic", "hexagonal")
 LARGEST_RATIO = 5.0
+MOST = 1e8  # grains of a lattice: more do not fit in the memory of most machines
 TRIES = 60  # places tried for each grain of a random packing
 POUR_FRICTION = 0.2  # most friction while pouring a packing
 DENSEST = 0.35  # share of the box that random placement can fill
 
 
 def _radii(radius: Radius) -> tuple[float, float]:
-    r = np.atleast_1d(np.asarray(radius, float))
+    r = checks.numbers("packing: radius", radius, (np.size(radius),), ", m")
     low, high = float(r[0]), float(r[-1])
     if r.size > 2 or not (np.isfinite(r).all() and 0 < low <= high):
         raise InputError("packing: radius", radius, "above 0, or (smallest, largest), m")
@@ -34,9 +36,9 @@ def _radii(radius: Radius) -> tuple[float, float]:
 
 
 def _box(low: Sequence[float], high: Sequence[float]) -> tuple[Array, Array]:
-    a, b = np.asarray(low, float), np.asarray(high, float)
-    if a.shape != (3,) or b.shape != (3,) or not (a < b).all() or not np.isfinite([a, b]).all():
-        raise InputError("packing: low, high", (list(low), list(high)), "low below high, (3,) each")
+    a, b = checks.vector("packing: low", low), checks.vector("packing: high", high)
+    if not (a < b).all():
+        raise InputError("packing: low, high", (list(low), list(high)), "low below high")
     return a, b
 
 
@@ -63,6 +65,9 @@ def lattice(
     pitch = 2 * large * (1 + jitter)
     if (b - a < pitch * (1 - 1e-9)).any():
         raise InputError("lattice: box", (b - a).tolist(), f"at least {pitch:g} m along each axis")
+    many = float(np.prod((b - a) / pitch))
+    if many > MOST:
+        raise InputError("lattice: radius", radius, f"for at most {MOST:g} grains, not {many:.3g}")
     place = (_cubic if arrangement == "cubic" else _hexagonal)(a, b, pitch)
     rng = np.random.default_rng(seed)
     shift = rng.normal(size=place.shape)
@@ -106,12 +111,14 @@ def random_drop(
     """
     a, b = _box(low, high)
     small, large = _radii(radius)
-    if not count >= 1:
-        raise InputError("random_drop: count", count, "1 or more")
+    checks.whole("random_drop: count", count, 1)
+    checks.number("random_drop: settle", settle, "0 or more, s", lambda t: 0 <= t < np.inf)
     rng = np.random.default_rng(seed)
     radii = np.sort(small + (large - small) * rng.random(count))[::-1]
     share = float((4 / 3 * np.pi * radii**3).sum() / np.prod(b - a))
-    if share > DENSEST or (b - a < 2 * large).any():
+    if (b - a < 2 * large).any():
+        raise InputError("random_drop: box", (b - a).tolist(), f"at least {2 * large:g} m wide")
+    if share > DENSEST:
         most = int(count * DENSEST / share)
         raise InputError("random_drop: count", count, f"about {most} grains in a box of this size")
     cells = _Cells(a, b, 2 * large)
@@ -213,8 +220,9 @@ def poured(
     law = law.replace(friction=min(law.friction_static, POUR_FRICTION))
     if (size[:2] < 4 * large).any():
         raise InputError("poured: box", size.tolist(), f"at least {4 * large:g} m wide")
-    if not count >= 1:
-        raise InputError("poured: count", count, "1 or more")
+    checks.whole("poured: count", count, 1)
+    if rate is not None:
+        checks.number("poured: rate", rate, "above 0 grains a second", lambda x: 0 < x < np.inf)
     mean_volume = float(4 / 3 * np.pi * np.mean(np.linspace(small, large, 101) ** 3))
     depth = count * mean_volume / (0.5 * size[0] * size[1])  # loose packing
     fall = 2.0  # m/s, of the rain

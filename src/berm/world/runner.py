@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from berm.core.errors import InputError
+from berm.core import checks
 from berm.core.report import StepReport
 
 if TYPE_CHECKING:
@@ -19,9 +20,8 @@ def run(
     progress: bool | Callable[[World, StepReport], None] = False,
 ) -> StepReport:
     """Advance `world` by `seconds`; every recorder is closed whatever happens."""
-    if not seconds >= 0:
-        raise InputError("run: seconds", seconds, "0 or more")
-    steps = round(seconds / world.dt)
+    wanted = checks.number("run: seconds", seconds, "0 or more", lambda t: 0 <= t < math.inf)
+    steps = round(wanted / world.dt)
     keepers = list(recorders)
     show: Callable[[World, StepReport], None] | None = None
     bar = None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from berm.core import checks
 from berm.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def separate(world: World, overlap: float) -> float:
     grains = world.grains
     if world.clumps.n:
         raise InputError("separate", f"{world.clumps.n} compound bodies", "single grains only")
+    checks.number("separate: overlap", overlap, "0 or more, in radii", lambda x: x >= 0)
     if grains.n < 2:
         return 0.0
     x, r = grains.position.astype(np.float64), grains.radius.astype(np.float64)

@@ -20,6 +20,7 @@ Source = Any  # a world, or positions (n, 3) with radii given beside them
 AXES = {"x": 0, "y": 1}
 CELL = 0.5  # edge of a cell of the height map, in mean radii
 FLAT = 5.0  # mean radii: a lower heap has no flank to lay a line on
+MOST, STRAY = 0.9, 5.0  # beyond so many times the distance of most grains, one is a stray
 SECTORS = 8  # parts of the full circle whose scatter tells how round the cone is
 
 
@@ -109,6 +110,8 @@ def height_profile(
     if along not in AXES:
         raise InputError("profile: along", along, ", ".join(AXES))
     where, radii = spheres(source, radius)
+    if not len(where):
+        raise InputError("profile", 0, "at least one grain")
     other = 1 - AXES[along]
     if across is None:
         across = (float(where[:, other].min()), float(where[:, other].max()))
@@ -181,10 +184,15 @@ def angle_of_repose(
     over rings one radius wide (bare floor counts, so a stray grain weighs little); a line is
     fitted by area-weighted least squares to the rings between 15 % and 85 % of the height, which
     leaves out the rounded tip and the toe. `spread` is the scatter between eight sectors.
-    A layer without a flank (lower than five radii) gets the angle of the cone that has its volume
-    and its second moment; its r2 is NaN.
+    Grains that lie far off the heap are left out: they would shift its axis. A layer without a
+    flank (lower than five radii) gets the angle of the cone that has its volume and its second
+    moment; its r2 is NaN.
     """
     where, radii = spheres(source, radius)
+    if len(where):
+        apart = np.linalg.norm(where[:, :2] - np.median(where[:, :2], axis=0), axis=1)
+        near = apart <= STRAY * (np.quantile(apart, MOST) + radii.mean())
+        where, radii = where[near], radii[near]
     grid = height_map(where, radii, floor=floor)
     above = grid.heights - grid.floor
     if not above.sum() > 0:
@@ -231,6 +239,8 @@ def slope_angle(
     if side not in ("left", "right", "both"):
         raise InputError("slope: side", side, "left, right, both")
     where, radii = spheres(source, radius)
+    if not len(where):
+        raise InputError("slope", 0, "at least one grain")
     base = float((where[:, 2] - radii).min()) if floor is None else float(floor)
     place, height = height_profile(where, radii, along, across, base)
     height = height - base

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from berm.core import checks
 from berm.core.bodies import Body
 from berm.core.cloth import Cloth
 from berm.core.clumps import Clumps
 from berm.core.clusters import Cluster
 from berm.core.display import Shown
-from berm.core.errors import InputError
+from berm.core.errors import InputError, SimulationError
 from berm.core.grains import Grains
 from berm.core.inputs import Inputs
 from berm.core.joints import Joint
@@ -49,16 +50,16 @@ class World(Shown):
         seed: int = 0,
         precision: str | None = None,
     ) -> None:
-        self.gravity = np.asarray(gravity, float)
-        if self.gravity.shape != (3,) or not np.isfinite(self.gravity).all():
-            raise InputError("world: gravity", gravity, "three finite numbers, m/s^2")
-        if not (np.isfinite(dt) and dt > 0):
-            raise InputError("world: dt", dt, "a time above 0, s")
+        self.gravity = checks.vector("world: gravity", gravity, "three finite numbers, m/s^2")
+        self.dt = checks.number("world: dt", dt, "a time above 0, s", lambda t: 0 < t < np.inf)
+        self.seed = checks.whole("world: seed", seed, 0)
         self.solver: Solver = SOLVERS.get(solver)() if isinstance(solver, str) else solver
+        if isinstance(solver, type) or not hasattr(self.solver, "prepare"):
+            raise InputError("world: solver", solver, ", ".join(SOLVERS.names()) + ", or P2(...)")
         precision = precision or getattr(self.solver, "precision", "float32")
         if precision not in PRECISIONS:
             raise InputError("world: precision", precision, ", ".join(PRECISIONS))
-        self.dt, self.seed, self.precision = float(dt), int(seed), precision
+        self.precision = precision
         self.grains = Grains(PRECISIONS[precision])
         self.clumps = Clumps()
         self.bodies: list[Body] = []
@@ -68,9 +69,9 @@ class World(Shown):
         self.emitters: list[Emitter] = []
         self.sinks: list[Sink] = []
         self.solver.prepare(self)
-        self.inputs = Inputs()
+        self.inputs: Inputs = Inputs()
         self.control: Callable[[World], None] | None = None  # called before each step
-        self.rng = np.random.default_rng(seed)
+        self.rng = np.random.default_rng(self.seed)
         self.time = 0.0
         self.step_count = 0
         self.report = StepReport()
@@ -82,6 +83,8 @@ class World(Shown):
     def add_material(self, what: str | Material) -> int:
         """Add a material (or find an equal one) and return its index."""
         wanted = material(what) if isinstance(what, str) else what
+        if not isinstance(wanted, Material):
+            raise InputError("material", what, "the name of a preset, or a Material")
         for k, known in enumerate(self.materials):
             if known == wanted:
                 return k
@@ -96,14 +99,17 @@ class World(Shown):
         material: str | Material = "gravel",
     ) -> Array:
         """Add grains at (k, 3) positions (m) with radii (m) and velocities (m/s); return tags."""
-        where = np.atleast_2d(np.asarray(position, float))
+        try:
+            where = np.atleast_2d(np.asarray(position, float))
+        except (TypeError, ValueError):
+            raise InputError("grains: position", position, "numbers of shape (k, 3)") from None
         if where.ndim != 2 or where.shape[1] != 3:
             raise InputError("grains: position", np.shape(position), "shape (k, 3)")
         k = len(where)
         if k == 0:
             return np.zeros(0, np.int64)
-        radii = np.broadcast_to(np.asarray(radius, float), (k,))
-        speed = np.broadcast_to(np.asarray(velocity, float), (k, 3))
+        radii = checks.numbers("grains: radius", radius, (k,), ", m")
+        speed = checks.numbers("grains: velocity", velocity, (k, 3), ", m/s")
         for name, values in (("position", where), ("velocity", speed), ("radius", radii)):
             bad = np.flatnonzero(~np.isfinite(values.reshape(k, -1)).all(axis=1))
             if bad.size:
@@ -125,6 +131,13 @@ class World(Shown):
                 )
         index = self.add_material(material)
         mass = self.materials[index].density * 4.0 / 3.0 * np.pi * radii**3
+        least, most = np.finfo(self.grains.dtype).tiny, np.finfo(self.grains.dtype).max
+        bad = np.flatnonzero(~((mass > 1.0 / most) & (mass < 1.0 / least)))
+        if bad.size:
+            raise InputError(
+                f"grains: radius of grain {bad[0]}", float(radii[bad[0]]),
+                f"one with a mass that {self.precision} can hold; it has {mass[bad[0]]:.3g} kg",
+            )  # fmt: skip
         self.mass_added += float(mass.sum())
         return self.grains.append(where, radii, speed, mass, index, self.time)
 
@@ -161,7 +174,13 @@ class World(Shown):
         if tags is not None:
             gone[self.grains.rows_of(tags)] = True
         else:
-            gone[:] = np.asarray(mask, bool)
+            marked = np.asarray(mask)
+            if marked.dtype != bool or marked.shape != gone.shape:
+                raise InputError(
+                    "remove_grains: mask", f"{marked.dtype} of shape {marked.shape}",
+                    f"true or false for each of the {self.grains.n} rows",
+                )  # fmt: skip
+            gone |= marked
         if self.clumps.n:
             return remove_with_clumps(self, gone)
         self.mass_removed += float(self.grains.mass[gone].sum())
@@ -237,12 +256,16 @@ class World(Shown):
 
     def add_emitter(self, emitter: Emitter) -> Emitter:
         """Pour grains from now on."""
+        if not isinstance(emitter, Emitter):
+            raise InputError("emitter", emitter, "an Emitter")
         emitter.attach(len(self.emitters), self.seed)
         self.emitters.append(emitter)
         return emitter
 
     def add_sink(self, sink: Sink) -> Sink:
         """Remove grains that come into a region from now on."""
+        if not isinstance(sink, Sink):
+            raise InputError("sink", sink, "a Sink")
         self.sinks.append(sink)
         return sink
 
@@ -260,7 +283,10 @@ class World(Shown):
         for body in self.bodies:
             body.prepare(self.time, self.dt)
         poured = time.perf_counter() - begin
-        report = self.solver.step(self, self.dt)
+        try:
+            report = self.solver.step(self, self.dt)
+        except SimulationError as error:  # solvers say who, the world knows when
+            raise SimulationError(f"step {self.step_count + 1}: {error}") from error
         self.step_count += 1
         self.time = self.step_count * self.dt
         report.step, report.time = self.step_count, self.time
@@ -308,6 +334,7 @@ class World(Shown):
                 if body.dynamics is not None
             },
             "joints": [joint.place for joint in self.joints],
+            "report": {k: v for k, v in vars(self.report).items() if k != "timings"},
             "solver": self.solver.state(),
             "cloths": [cloth.state() for cloth in self.cloths],
         }
@@ -342,6 +369,7 @@ class World(Shown):
         for sink, one in zip(self.sinks, state["sinks"], strict=True):
             sink.restore(one)
         self.solver.restore(state["solver"])
+        self.report = StepReport(**state.get("report", {}))
         for cloth, one in zip(self.cloths, state.get("cloths", []), strict=True):
             cloth.restore(one)
         if "inputs" in state:  # since version 0.2 of berm

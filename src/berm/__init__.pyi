@@ -1,0 +1,57 @@
+"""What type checkers and editors see of `berm`, whose names are imported on first use."""
+
+from berm import render as render
+from berm.apps.notebook import show as show
+from berm.core.cloth import Cloth as Cloth
+from berm.core.cloth import Form as Form
+from berm.core.clusters import Cluster as Cluster
+from berm.core.clusters import cube as cube
+from berm.core.clusters import ring as ring
+from berm.core.clusters import rod as rod
+from berm.core.clusters import tetrahedron as tetrahedron
+from berm.core.errors import BermError as BermError
+from berm.core.errors import InputError as InputError
+from berm.core.errors import SimulationError as SimulationError
+from berm.core.inputs import Inputs as Inputs
+from berm.core.joints import Ball as Ball
+from berm.core.joints import Hinge as Hinge
+from berm.core.joints import Slider as Slider
+from berm.core.joints import Weld as Weld
+from berm.core.materials import Material as Material
+from berm.core.materials import calibrate as calibrate
+from berm.core.materials import material as material
+from berm.core.motion import Fixed as Fixed
+from berm.core.motion import Function as Function
+from berm.core.motion import Keyframes as Keyframes
+from berm.core.motion import Linear as Linear
+from berm.core.motion import Spin as Spin
+from berm.core.motion import Steered as Steered
+from berm.core.report import StepReport as StepReport
+from berm.core.shapes import Box as Box
+from berm.core.shapes import Capsule as Capsule
+from berm.core.shapes import Cone as Cone
+from berm.core.shapes import Cylinder as Cylinder
+from berm.core.shapes import HeightField as HeightField
+from berm.core.shapes import Mesh as Mesh
+from berm.core.shapes import Plane as Plane
+from berm.core.shapes import Sphere as Sphere
+from berm.exports.base import export as export
+from berm.io.recording import Recorder as Recorder
+from berm.io.recording import Recording as Recording
+from berm.kernels.jit import set_threads as set_threads
+from berm.scenes.base import scene as scene
+from berm.solvers.dem import DEM as DEM
+from berm.solvers.p2 import P2 as P2
+from berm.solvers.sp import SP as SP
+from berm.solvers.vts import VTS as VTS
+from berm.world import measure as measure
+from berm.world.cover import cover as cover
+from berm.world.cover import pack_spheres as pack_spheres
+from berm.world.emitters import Emitter as Emitter
+from berm.world.emitters import Sink as Sink
+from berm.world.packings import lattice as lattice
+from berm.world.packings import poured as poured
+from berm.world.packings import random_drop as random_drop
+from berm.world.world import World as World
+
+__version__: str

@@ -1,0 +1,53 @@
+"""What a user gave, as numbers; else an error that names it and says what is allowed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from berm.core.errors import InputError
+
+Array = npt.NDArray[np.float64]
+
+
+def number(
+    what: str, value: Any, allowed: str, good: Callable[[float], bool] = math.isfinite
+) -> float:
+    """Return a number that is `good`; text is none, whatever it spells."""
+    try:
+        given = math.nan if isinstance(value, str | bytes) else float(value)
+    except (TypeError, ValueError):
+        given = math.nan
+    if not good(given):
+        raise InputError(what, value, allowed)
+    return given
+
+
+def whole(what: str, value: Any, low: int, allowed: str = "") -> int:
+    """Return a whole number from `low` up; 3.0 is one."""
+    allowed = allowed or f"a whole number from {low} up"
+    return int(number(what, value, allowed, lambda x: x >= low and x % 1 == 0))
+
+
+def numbers(what: str, value: Any, shape: tuple[int, ...], unit: str = "") -> Array:
+    """Return numbers of this shape, or repeated to it; NaN and infinity are let through."""
+    try:
+        return np.array(np.broadcast_to(np.asarray(value, float), shape))
+    except (TypeError, ValueError):
+        got = np.shape(value) if isinstance(value, np.ndarray) else value
+        raise InputError(what, got, f"numbers of shape {shape}{unit}") from None
+
+
+def vector(what: str, value: Any, allowed: str = "three finite numbers") -> Array:
+    """Return three finite numbers."""
+    try:
+        given = np.array(value, float)
+    except (TypeError, ValueError):
+        given = np.zeros(0)
+    if given.shape != (3,) or not np.isfinite(given).all():
+        raise InputError(what, value, allowed)
+    return given
