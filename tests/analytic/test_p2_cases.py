@@ -208,6 +208,28 @@ def test_groove_depth():
     assert depth(berm.P2.published(10, 0.0)) / exact > 2.5
 
 
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("substeps", [1, 10, 40])
+@pytest.mark.parametrize("averaging", ["sweep", "mass"])
+def test_a20_ten_newtons_hold_a_kilogram_up_to_ten_g(averaging, substeps, precision):
+    """CASES A20: F_ad = 10 N, m = 1 kg holds at 8 and drops at 10.1 m/s^2, from the first touch."""
+
+    def drop(gravity, zeta):
+        material = stuff(1e4, 100.0, adhesion=10.0 / (np.pi * RADIUS**2))
+        world = berm.World(
+            solver=berm.P2(averaging=averaging, substeps=substeps), precision=precision,
+            gravity=(0, 0, -gravity),
+        )  # fmt: skip
+        world.add_grains([[0, 0, -RADIUS + zeta]], RADIUS, material=material)
+        world.add_body(berm.Plane(), material=material, rotation=rotation_about((1, 0, 0), np.pi))
+        world.run(1.0)
+        return -RADIUS + zeta - world.grains.position[0, 2]
+
+    for zeta in (0.0, 1e-6, 3e-5):
+        assert abs(drop(8.0, zeta)) < 1e-6
+        assert drop(10.1, zeta) > 1.0
+
+
 @pytest.mark.parametrize("form", ["default", "published"])
 def test_a20_adhesion_holds_and_lets_go(form):
     """A grain hangs below a plate while a A_c >= m g + k zeta (35)-(36), and falls otherwise."""

@@ -22,6 +22,7 @@ from berm.kernels.p2_law import (
     KEEP,
     LAST,
     MEMORY,
+    REACH,
     RELAX,
     SHARE,
     SLIP,
@@ -94,10 +95,10 @@ def answer(
 
 
 @inner
-def _area(gap, r, flags):
+def _area(gap, approach, r, flags):
     """Contact surface (36), quadratic in the penetration."""
     if flags & WHOLE:
-        return math.pi * r * r if gap <= 0.0 else 0.0
+        return math.pi * r * r if gap - max(approach, 0.0) <= REACH * r else 0.0
     depth = min(max(-gap, 0.0), r) / r
     return math.pi * r * r * (1.0 - (depth - 1.0) ** 2)
 
@@ -149,7 +150,7 @@ def touch_bodies(
             pair = mat[i] * nmat + kinds[b]
             glue = 0.0
             if flags & ADHESIVE:
-                glue = table[T_ADHESION, pair] * _area(gap, r, flags)
+                glue = table[T_ADHESION, pair] * _area(gap, approach, r, flags)
             fx, fy, fz = answer(
                 nx, ny, nz, approach, rx, ry, rz, gap, w_n, w_t, px, py, pz, memory,
                 np.float64(table[T_K, pair]), np.float64(table[T_C, pair]),

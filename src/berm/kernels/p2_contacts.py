@@ -107,7 +107,7 @@ def pair_response(
         stick = take(table[T_ADHESION], pair)
     glue = zero
     if flags & ADHESIVE:
-        glue = stick * pi * contact_area(gap, ri, rj, zero, one, flags)
+        glue = stick * pi * contact_area(gap, approach, ri, rj, zero, one, flags)
     dx = zero
     dy = zero
     dz = zero
@@ -167,10 +167,11 @@ def wall_response(
     gap = fma(nx, xi, fma(ny, yi, fma(nz, zi, zero - offset))) - ri
     gap = gap - (splat(par[FRACTION]) + share) * moved + way
     gap = select(valid, gap, one)
+    approach = way - share * moved
     glue = zero
     if flags & ADHESIVE:
-        glue = take(table[T_ADHESION], pair) * pi * contact_area(gap, ri, ri, zero, one, flags)
-    approach = way - share * moved
+        area = pi * contact_area(gap, approach, ri, ri, zero, one, flags)
+        glue = take(table[T_ADHESION], pair) * area
     fx, fy, fz = respond(
         nx, ny, nz, approach,
         fma(zero - share, mx, di), fma(zero - share, my, ei), fma(zero - share, mz, fi),

@@ -212,7 +212,7 @@ def _correct_pairs(
                 upper = mi * each
                 lower = mj * each
                 if flags & ADHESIVE:
-                    glue = stick * pi * contact_area(gap, ri, rj, zero, one) * (mi + mj)
+                    glue = stick * pi * contact_area(gap, zero, ri, rj, zero, one) * (mi + mj)
             lx, ly, lz = excess(
                 nx, ny, nz, rx, ry, rz, gap, k, c, mu_k, free, glue, one, flags
             )

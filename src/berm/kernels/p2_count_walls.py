@@ -114,7 +114,7 @@ def correct_walls(s, number, rows, face, law, push, row, par, flags, retest, shi
             touching = touching & (gap <= zero)
         on = select(touching, one, zero)
         if flags & ADHESIVE:
-            glue = stick * pi * contact_area(gap, r, r, zero, one) * w
+            glue = stick * pi * contact_area(gap, zero, r, r, zero, one) * w
         lx, ly, lz = excess(
             nx, ny, nz, ux - mx, uy - my, uz - mz, gap, k, c, mu_k, free, glue, one, flags
         )

@@ -10,8 +10,10 @@ accumulated impulse (ERRATA, (33)); friction opposes motion (ERRATA, (31)).
 
 from __future__ import annotations
 
+import numpy as np
+
 from berm.kernels.jit import inline
-from berm.kernels.vec8 import fma, select, vmax, vmin, vsqrt
+from berm.kernels.vec8 import fma, lane, select, splat, vmax, vmin, vsqrt
 
 # places in the parameter vector
 GX, GY, GZ = 0, 1, 2  # h^2 g
@@ -36,6 +38,8 @@ T_K, T_C, T_MU_S, T_MU_K, T_ADHESION = 0, 1, 2, 3, 4  # h^2 k, h c, -, -, h^2 a
 
 # flags: LAST iteration of a substep, STATS wanted, contacts stick with their WHOLE surface
 ADHESIVE, ACCELERATED, LAST, STATS, WHOLE = 1, 2, 4, 8, 16
+
+REACH = 1e-4  # radii: grains nearer than this stick with their whole surface; beyond rounding
 
 
 @inline
@@ -102,10 +106,15 @@ def respond(
 
 
 @inline
-def contact_area(gap, ri, rj, zero, one, flags=0):
-    """Contact surface over pi (36), quadratic in the penetration; WHOLE: all of it at a touch."""
+def contact_area(gap, approach, ri, rj, zero, one, flags=0):
+    """Contact surface over pi (36), quadratic in the penetration; WHOLE: all of it at a touch.
+
+    That is a touch before the grains part by `approach` in this substep, or what falls off by g h^2
+    in one would not stick at all.
+    """
     small = vmin(ri, rj)
     if flags & WHOLE:
-        return select(gap <= zero, small * small, zero)
+        reach = small * splat(lane(zero, 0) + np.float32(REACH))
+        return select(gap - vmax(approach, zero) <= reach, small * small, zero)
     depth = vmin(vmax(zero - gap, zero), small) / small
     return small * small * (one - (depth - one) * (depth - one))
