@@ -62,6 +62,10 @@ class Material:
             raise InputError(
                 f"material {self.name!r}: restitution", self.restitution, "above 0, at most 1"
             )
+        if not -1.0 < self.poisson_ratio < 0.5:
+            raise InputError(
+                f"material {self.name!r}: poisson_ratio", self.poisson_ratio, "above -1, below 0.5"
+            )
 
     def replace(self, **changes: object) -> Material:
         """Return a copy with some values changed; a single `friction` sets both coefficients."""
