@@ -100,13 +100,13 @@ def pair_damping(a: Material, b: Material, law: str) -> float:
 
 
 def law(role: str, what: Any) -> Any:
-    """Return a law from a name, a map {law: name, option: value}, or a law itself."""
+    """Return a law from a name, a map {law: name, option: value}, or a law itself; None: "none"."""
     load_all()
     if isinstance(what, Law):
         if type(what) not in [ROLES[role].get(name) for name in ROLES[role]]:
             raise InputError(f"{role} law", type(what).__name__, ", ".join(ROLES[role].names()))
         return what
-    options = dict(what) if isinstance(what, Mapping) else {"law": what}
+    options = dict(what) if isinstance(what, Mapping) else {"law": what or "none"}
     kind = ROLES[role].get(str(options.pop("law", "")))
     known = {field.name for field in dataclasses.fields(kind)}
     for option in options:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from berm.core.materials import MATERIALS, Material, calibrate, material
 from berm.solvers.base import Solver
@@ -92,6 +92,12 @@ class SceneParams(BaseModel):
         "float64 for dem",
     )
     seed: int = Field(0, ge=0, description="seed of everything random")
+
+    @field_validator("tangential", "rolling", mode="before")
+    @classmethod
+    def _no_law(cls, value: Any) -> Any:
+        """Take None, which "none" becomes on the command line, for the law of that name."""
+        return "none" if value is None else value
 
     def make_world(self) -> World:
         """Return an empty world with this solver, step, precision and seed."""
