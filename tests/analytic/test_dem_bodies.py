@@ -353,3 +353,32 @@ def test_stiff_shear_dampers_shorten_the_step():
         mass = world.grains.mass[0]
         assert world.dt / world.report.substeps < 0.1 * mass / 100.0 * 3.5
     assert abs(world.grains.velocity[0, 0]) <= 0.1
+
+
+@pytest.mark.parametrize(
+    "normal",
+    [
+        "linear",
+        {"law": "hertz", "alpha": 0.0},
+        {"law": "power", "k_r": 1e4, "k_d": 300.0, "alpha": 0},
+    ],
+    ids=["linear", "hertz", "power"],
+)
+def test_strong_dampers_shorten_the_step(normal):
+    """Twenty times critical damping stops grains; with the step of the spring it threw them up."""
+    material = stuff(stiffness=1e4, damping=300.0, young_modulus=1e6)
+    world = World(dt=1e-2, solver=DEM(normal=normal, steps_a_contact=10))
+    world.add_body(Plane(), material=material)
+    world.add_grains([[0, 0, 0.02], [0, 0, 0.045]], 0.01, material=material)
+    for _ in range(20):
+        world.step()
+        assert np.abs(world.grains.velocity).max() < 0.7  # what they fall with
+    assert world.grains.position[:, 2].max() < 0.045
+
+
+def test_step_too_large_for_a_damper_is_refused():
+    """A step that the spring could take, but not the damper beside it."""
+    world = World(solver=DEM(normal="linear", step_size=1e-4))
+    world.add_grains([[0, 0, 0]], 0.01, material=stuff(stiffness=1e3, damping=500.0))
+    with pytest.raises(InputError, match=r"step_size.*contact time"):
+        world.step()

@@ -74,6 +74,13 @@ class NormalLaw(Law):
         """Return the duration (s) of an undamped collision at `speed` (m/s)."""
         raise NotImplementedError
 
+    def damping(self, numbers: Numbers, r_eff: float, m_eff: float, speed: float) -> float:
+        """Return the largest damping (N s/m) of a collision at `speed` (m/s) where one is given.
+
+        It bounds the step. That of a restitution is less than critical and needs no bound: 0.
+        """
+        return 0.0
+
     def elastic(self, numbers: Any, xi: Any, r_eff: Any, m_eff: Any) -> tuple[Any, Any]:
         """Return elastic force (N) and stored energy (J) of contacts: arrays; numbers (4, ...)."""
         raise NotImplementedError

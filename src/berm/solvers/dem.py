@@ -30,6 +30,7 @@ Array = npt.NDArray[Any]
 
 INTEGRATORS = ("verlet", "rkf45")
 FEWEST = 10  # steps a contact below which a step that a user gave is refused
+DAMPED = 0.4  # of m / k_d: the longest step beside a damper, for grains with many contacts
 SLOWEST = 0.1  # m/s: the least speed for which a step is chosen
 
 
@@ -263,10 +264,12 @@ class DEM:
         self._tabulate(world)
         kinds = len(world.materials)
         table = self.table.reshape(kinds, kinds, -1)[used].reshape(-1, self.table.shape[1])
-        shortest = min(
-            normal.contact_time(tuple(row[:4]), 0.5 * radius, 0.5 * lightest, self.speed)
-            for row in table
-        )
+        met = (0.5 * radius, 0.5 * lightest, self.speed)
+        shortest = min(normal.contact_time(tuple(row[:4]), *met) for row in table)
+        # a damper that is given slows a mass in m / k_d, however soft the spring beside it
+        damped = max(normal.damping(tuple(row[:4]), *met) for row in table)
+        if damped > 0.0:
+            shortest = min(shortest, FEWEST * DAMPED * 0.5 * lightest / damped)
         # a shear damper slows the point of contact of a sphere, with 2/7 of its mass, in m / k_t
         viscous = max(self.laws["tangential"].viscosity(tuple(row[4:8])) for row in table)
         if viscous > 0.0:
