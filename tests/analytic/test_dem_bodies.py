@@ -251,6 +251,32 @@ def test_start_with_overlap_is_refused_or_repaired():
     assert np.abs(world.grains.velocity).max() < 1.0
 
 
+def test_bodies_that_overlap_at_the_start_are_named():
+    """Dynamic bodies by their names, compound grains by number; `separate` cannot move them."""
+    world = World(solver=DEM(normal="linear"))
+    for name, x in (("left", 0.0), ("right", 0.1)):
+        world.add_body(Box((0.2, 0.2, 0.2)), name=name, position=(x, 0, 0), dynamic=True,
+                       material=stuff(), particle_radius=0.04)  # fmt: skip
+    with pytest.raises(InputError, match=r"body 'left' and body 'right' at the start") as told:
+        world.step()
+    assert "separate" not in str(told.value)
+    world = World(solver=DEM(normal="linear"))
+    world.add_clusters(cube(0.05), [[0, 0, 0], [0.1, 0, 0]], material=stuff())
+    with pytest.raises(InputError, match=r"compound grain 0 and compound grain 1 at the start"):
+        world.step()
+
+
+def test_a_start_deep_in_a_wall_is_told():
+    """Spheres are thrown out of walls that they start in, but not without a word."""
+    world = World(solver=DEM(normal="linear"))
+    world.add_body(Plane(), name="floor", material=stuff())
+    world.add_grains([[0, 0, 0.049], [1, 0, -0.02]], 0.05, material=stuff())
+    with pytest.warns(
+        UserWarning, match=r"grain 1 starts 1\.4 radii deep in body 'floor'.*1 spheres"
+    ):
+        world.step()
+
+
 def test_step_too_large_for_the_stiffness_is_refused():
     """The error names the contact time and the largest step."""
     world = World(solver=DEM(normal="linear", step_size=1e-3))

@@ -23,6 +23,7 @@ from berm.solvers import rkf45
 from berm.solvers.base import SOLVERS, Stages, WorldView
 from berm.solvers.body_seats import seats_of
 from berm.solvers.boundaries import Boundaries
+from berm.solvers.dem_start import check_start
 from berm.solvers.pair_list import PairList
 from berm.solvers.rooms import rooms
 
@@ -137,7 +138,7 @@ class DEM:
         self.total = np.zeros((self.pairs.slabs, max(len(self.fixed), 1), 8))
         self.stats = np.zeros((self.pairs.slabs, 4))
         if not self.started:
-            self._check_start(world)
+            check_start(self, world)
             self.forces(world, 0.0, dt, 0.0, keep=True)
             self.total[:] = 0.0
             self.started = True
@@ -290,24 +291,6 @@ class DEM:
                 f"{contact:.3g} s; or softer materials, or step_size None",
             )
         return steps
-
-    def _check_start(self, world: WorldView) -> None:
-        """Refuse a start in which grains overlap so much that they would explode."""
-        i, j, overlap = self.touching(world)
-        if not len(overlap):
-            return
-        x = world.grains.x
-        share = overlap / np.minimum(x[i, 3], x[j, 3])
-        worst = int(share.argmax())
-        if share[worst] > self.start_overlap:
-            tags = world.grains.tag
-            raise InputError(
-                f"solver dem: overlap of grains {tags[i[worst]]} and {tags[j[worst]]} at the start",
-                f"{overlap[worst]:.4g} m",
-                f"at most {self.start_overlap} of the smaller radius "
-                f"({int((share > self.start_overlap).sum())} pairs are deeper); move them apart, "
-                "call world.separate() first, or raise start_overlap",
-            )
 
     # ---- what others ask -------------------------------------------------------------------
 
