@@ -102,7 +102,7 @@ class DEM:
         self.pairs = PairList(np.float64, width)
         self.walls = Boundaries(width)
         self.table: Array = np.zeros((0, 16))  # numbers of the four laws for each pair of ...
-        self.tabulated: list[Any] = []  # ... these materials
+        self.tabulated: list[Any] = []  # ... these materials, and which of them grains are of
         self.speed = SLOWEST  # the fastest so far, m/s
         self.started = False  # forces are known
         self.kept = 0  # how often contacts have kept their memory
@@ -235,15 +235,23 @@ class DEM:
     # ---- laws and step sizes ---------------------------------------------------------------
 
     def _tabulate(self, world: WorldView) -> None:
-        """Fill `table` anew if materials have changed."""
-        if self.tabulated == world.materials:
+        """Fill `table` anew if materials have changed, or what grains are made of.
+
+        Boundaries do not meet each other, so that a law need not know what they would do.
+        """
+        of_grains = world.grains.material[: world.grains.n]
+        grown = (np.bincount(of_grains, minlength=len(world.materials)) > 0).tolist()
+        if self.tabulated == [world.materials, grown]:
             return
-        self.tabulated = list(world.materials)
+        self.tabulated = [list(world.materials), grown]
         roles = ("normal", "tangential", "rolling", "cohesion")
+        kinds = list(zip(world.materials, grown, strict=True))
         rows = [
             [number for role in roles for number in self.laws[role].numbers(a, b)]
-            for a in world.materials
-            for b in world.materials
+            if a_grows or b_grows
+            else [0.0] * 16
+            for a, a_grows in kinds
+            for b, b_grows in kinds
         ]
         self.table = np.array(rows)
 
