@@ -333,6 +333,14 @@ def test_dynamic_bodies_of_any_shape_fall_collide_and_come_to_rest():
     assert boxes[1].rotation[2, 2] > 0.99
 
 
+@pytest.mark.parametrize("radius", [0.2, 0.0, -0.01, math.nan])
+def test_particles_that_do_not_fit_into_a_body_are_refused_by_its_name(radius):
+    """The radius by which a dynamic body is covered, not the offset that follows from it."""
+    with pytest.raises(InputError, match=r"body 'plate': particle_radius: got .*half"):
+        World(solver=DEM()).add_body(Box((0.4, 0.4, 0.1)), name="plate", dynamic=True,
+                                     particle_radius=radius)  # fmt: skip
+
+
 def test_a_free_body_in_dem_keeps_its_momentum_when_grains_hit_it():
     """Two-way coupling: a grain shot at a cylinder gives it what it loses."""
     material = stuff(friction=0.3, restitution=0.8)
