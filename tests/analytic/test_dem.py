@@ -390,3 +390,11 @@ def test_hertz_default_alpha_is_the_only_one_that_takes_restitution():
     made.add_grains([[0, 0, 0]], 0.1)
     with pytest.raises(InputError, match="damping"):
         made.step()
+
+
+def test_only_what_meets_needs_a_damping():
+    """Grains with a damping of their own fall on walls of steel, which has none."""
+    made = World(solver=DEM(normal=Hertz(alpha=0.5)))
+    made.add_body(Plane(), material="steel")
+    made.add_grains([[0, 0, 0.1]], 0.1, material=stuff(restitution=None, damping=100.0))
+    made.step()

@@ -251,6 +251,32 @@ def test_start_with_overlap_is_refused_or_repaired():
     assert np.abs(world.grains.velocity).max() < 1.0
 
 
+def test_bodies_that_overlap_at_the_start_are_named():
+    """Dynamic bodies by their names, compound grains by number; `separate` cannot move them."""
+    world = World(solver=DEM(normal="linear"))
+    for name, x in (("left", 0.0), ("right", 0.1)):
+        world.add_body(Box((0.2, 0.2, 0.2)), name=name, position=(x, 0, 0), dynamic=True,
+                       material=stuff(), particle_radius=0.04)  # fmt: skip
+    with pytest.raises(InputError, match=r"body 'left' and body 'right' at the start") as told:
+        world.step()
+    assert "separate" not in str(told.value)
+    world = World(solver=DEM(normal="linear"))
+    world.add_clusters(cube(0.05), [[0, 0, 0], [0.1, 0, 0]], material=stuff())
+    with pytest.raises(InputError, match=r"compound grain 0 and compound grain 1 at the start"):
+        world.step()
+
+
+def test_a_start_deep_in_a_wall_is_told():
+    """Spheres are thrown out of walls that they start in, but not without a word."""
+    world = World(solver=DEM(normal="linear"))
+    world.add_body(Plane(), name="floor", material=stuff())
+    world.add_grains([[0, 0, 0.049], [1, 0, -0.02]], 0.05, material=stuff())
+    with pytest.warns(
+        UserWarning, match=r"grain 1 starts 1\.4 radii deep in body 'floor'.*1 spheres"
+    ):
+        world.step()
+
+
 def test_step_too_large_for_the_stiffness_is_refused():
     """The error names the contact time and the largest step."""
     world = World(solver=DEM(normal="linear", step_size=1e-3))
@@ -307,6 +333,14 @@ def test_dynamic_bodies_of_any_shape_fall_collide_and_come_to_rest():
     assert boxes[1].rotation[2, 2] > 0.99
 
 
+@pytest.mark.parametrize("radius", [0.2, 0.0, -0.01, math.nan])
+def test_particles_that_do_not_fit_into_a_body_are_refused_by_its_name(radius):
+    """The radius by which a dynamic body is covered, not the offset that follows from it."""
+    with pytest.raises(InputError, match=r"body 'plate': particle_radius: got .*half"):
+        World(solver=DEM()).add_body(Box((0.4, 0.4, 0.1)), name="plate", dynamic=True,
+                                     particle_radius=radius)  # fmt: skip
+
+
 def test_a_free_body_in_dem_keeps_its_momentum_when_grains_hit_it():
     """Two-way coupling: a grain shot at a cylinder gives it what it loses."""
     material = stuff(friction=0.3, restitution=0.8)
@@ -353,3 +387,102 @@ def test_stiff_shear_dampers_shorten_the_step():
         mass = world.grains.mass[0]
         assert world.dt / world.report.substeps < 0.1 * mass / 100.0 * 3.5
     assert abs(world.grains.velocity[0, 0]) <= 0.1
+
+
+@pytest.mark.parametrize(
+    "normal",
+    [
+        "linear",
+        {"law": "hertz", "alpha": 0.0},
+        {"law": "power", "k_r": 1e4, "k_d": 300.0, "alpha": 0},
+    ],
+    ids=["linear", "hertz", "power"],
+)
+def test_strong_dampers_shorten_the_step(normal):
+    """Twenty times critical damping stops grains; with the step of the spring it threw them up."""
+    material = stuff(stiffness=1e4, damping=300.0, young_modulus=1e6)
+    world = World(dt=1e-2, solver=DEM(normal=normal, steps_a_contact=10))
+    world.add_body(Plane(), material=material)
+    world.add_grains([[0, 0, 0.02], [0, 0, 0.045]], 0.01, material=material)
+    for _ in range(20):
+        world.step()
+        assert np.abs(world.grains.velocity).max() < 0.7  # what they fall with
+    assert world.grains.position[:, 2].max() < 0.045
+
+
+def test_step_too_large_for_a_damper_is_refused():
+    """A step that the spring could take, but not the damper beside it."""
+    world = World(solver=DEM(normal="linear", step_size=1e-4))
+    world.add_grains([[0, 0, 0]], 0.01, material=stuff(stiffness=1e3, damping=500.0))
+    with pytest.raises(InputError, match=r"step_size.*contact time"):
+        world.step()
+
+
+def test_energy_of_an_undamped_gas_of_bodies_d5():
+    """Tetrahedra, rods and a covered box in a box: less than 1 % off in 10,000 steps."""
+    rng = np.random.default_rng(3)
+    k, r, wide = 1e4, 0.03, 1.0
+    material = stuff(friction=0.0, restitution=1.0, stiffness=k)
+    world = World(gravity=(0, 0, 0), dt=1e-2, seed=3,
+                  solver=DEM(normal="linear", steps_a_contact=40))  # fmt: skip
+    world.add_body(Box((wide,) * 3, inside=True), material=material)
+    grid = np.stack(np.meshgrid(*[np.arange(4)] * 3), -1).reshape(-1, 3)
+    where = 0.2 * grid - 0.3
+    world.add_body(Box((0.15, 0.15, 0.15)), dynamic=True, position=where[0], velocity=(1, 1, 1),
+                   angular_velocity=(2, 1, 0), material=material, particle_radius=r)  # fmt: skip
+    for cluster, some in ((tetrahedron(r), where[1:40]), (rod(r, 3), where[40:])):
+        speed, spin = rng.normal(0, 1.0, (len(some), 3)), rng.normal(0, 5.0, (len(some), 3))
+        world.add_clusters(cluster, some, "random", speed, spin, material)
+
+    def energy():
+        x = world.grains.position
+        deep = np.maximum(0.0, r - (0.5 * wide - np.abs(x)))
+        return (
+            world.report.kinetic_energy
+            + world.solver.elastic_energy(world)
+            + 0.5 * k * float((deep**2).sum())
+        )
+
+    world.step()
+    before, steps, most, hits = energy(), 0, 0.0, 0
+    while steps < 10_000:
+        world.step()
+        steps, hits = steps + world.report.substeps, hits + world.report.contacts
+        most = max(most, abs(energy() / before - 1.0))
+    assert hits > 100
+    assert most < 0.01
+
+
+def test_shear_is_remembered_while_two_touch_and_no_longer():
+    """(19) begins at the first touch: a spring that was loaded is gone after the two had parted.
+
+    Far away a crowd is moving about, so that spheres are sorted and lists made anew meanwhile.
+    """
+    material = stuff(friction=5.0, restitution=1.0, stiffness=1e4)
+    law = {"law": "history", "stiffness": 1.0, "damping": 0.0}
+
+    def push(speeds, times):
+        """Return the shear force (N) on a ball after it was moved at these speeds (m/s)."""
+        world = World(gravity=(0, 0, 0), dt=1e-3, solver=DEM(normal="linear", tangential=law))
+        heavy = material.replace(density=1e9)  # so that contacts do not slow the two
+        tags = world.add_grains([[0, 0, 0], [0, 0, 0.098]], 0.05, material=heavy)
+        rng = np.random.default_rng(1)
+        crowd = np.stack(np.meshgrid(*[np.arange(4.0)] * 3), -1).reshape(-1, 3)
+        world.add_grains([5, 0, 0] + 0.12 * crowd, 0.05, rng.normal(0, 3, (64, 3)),
+                         material=material)  # fmt: skip
+        rebuilt = 0
+        for speed, steps in zip(speeds, times, strict=True):
+            for _ in range(steps):
+                rows = world.grains.rows_of(tags)
+                world.grains.velocity[rows] = [[0, 0, 0], speed]
+                world.grains.spin[rows, :3] = 0.0
+                world.step()
+                rebuilt += world.report.rebuilt
+        assert rebuilt > 3
+        return world.grains.force[world.grains.rows_of(tags)[1], 0]
+
+    along, up, down = (0.01, 0, 0), (0, 0, 0.5), (0, 0, -0.5)
+    held = push([along, (0, 0, 0)], [20, 20])
+    assert held == pytest.approx(-1e4 * 0.01 * 0.020, rel=0.1)  # N: 0.2 mm of way
+    lost = push([along, up, down], [20, 10, 10])
+    assert abs(lost) < 0.1 * abs(held)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -244,3 +245,36 @@ def test_a_body_that_becomes_infinite_is_named(name):
     ball.dynamics.speed[0] = np.inf
     with pytest.raises(SimulationError, match=r"step 1.*'ball'"):
         world.step()
+
+
+@pytest.mark.parametrize("name", ["p2", "vts"])
+def test_bodies_deep_in_each_other_at_the_start_are_refused(name):
+    """Two boxes pushed sideways into each other never part; one below the floor was thrown up."""
+    world = berm.World(solver=name)
+    world.add_body(berm.Plane(), name="floor")
+    world.add_body(berm.Box((0.2, 0.2, 0.2)), name="low", dynamic=True, position=(0, 0, 0.12))
+    world.add_body(berm.Box((0.2, 0.2, 0.2)), name="high", dynamic=True, position=(0.05, 0, 0.22))
+    with pytest.raises(berm.InputError, match=r"'low' and 'high' at the start.*0\.05\d* m.*apart"):
+        world.step()
+    world = berm.World(solver=name)
+    world.add_body(berm.Plane(), name="floor")
+    world.add_body(berm.Box((0.2, 0.2, 0.2)), name="box", dynamic=True, position=(0, 0, -0.3))
+    with pytest.raises(berm.InputError, match=r"'floor' and 'box' at the start"):
+        world.step()
+
+
+@pytest.mark.parametrize("name", ["p2", "vts"])
+def test_bodies_a_little_in_each_other_are_pushed_apart_with_a_warning(name):
+    """An overlap of 1 cm of 20 goes gently, and is told once; one of 1 mm is nothing."""
+    for deep, told in ((0.01, 1), (0.001, 0)):
+        world = berm.World(solver=name)
+        world.add_body(berm.Plane(), name="floor")
+        box = world.add_body(
+            berm.Box((0.2, 0.2, 0.2)), name="box", dynamic=True, position=(0, 0, 0.1 - deep)
+        )
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            world.run(0.5)
+        assert len(found) == told and all("'floor' and 'box'" in str(w.message) for w in found)
+        assert box.position[2] == pytest.approx(0.1, abs=2e-3)
+        assert np.abs(box.velocity).max() < 0.01

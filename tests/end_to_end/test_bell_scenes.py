@@ -46,6 +46,15 @@ def test_paper_sizes_run_some_frames(name: str, spheres: int) -> None:
     assert np.isfinite(run.world.grains.position).all()
 
 
+@pytest.mark.parametrize("name", ["pile", "sandglass"])
+def test_adhesion_of_the_grains_pulls(name: str) -> None:
+    """A scene's `adhesion` acts with discrete elements too, unless no cohesion is asked for."""
+    made = scene(name)
+    sticky = {"solver": "dem", "adhesion": 1e4}
+    assert made.Params(**sticky).make_solver().laws["cohesion"].name == "area"
+    assert made.Params(**sticky, cohesion="none").make_solver().laws["cohesion"].name == "none"
+
+
 def test_grains_of_all_shapes_weigh_the_same() -> None:
     weights = []
     for shape in ("sphere", "tetrahedron", "cube"):

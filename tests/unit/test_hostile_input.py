@@ -25,6 +25,8 @@ def body(**options):
         (lambda: berm.material("gravel", frictoin=1), ["frictoin", "friction"]),
         (lambda: berm.material("gravel", density=-1), ["density", "-1", "above 0"]),
         (lambda: berm.material("gravel", friction_kinetic=2.0), ["friction_kinetic", "at most"]),
+        (lambda: berm.material("gravel", poisson_ratio=0.5), ["poisson_ratio", "below 0.5"]),
+        (lambda: berm.material("gravel", poisson_ratio=np.nan), ["poisson_ratio", "nan"]),
         (lambda: berm.World().add_grains([[0, 0, 0]], 0.0), ["radius", "above 0"]),
         (lambda: berm.World().add_grains([[0, 0, 0], [0, np.nan, 1]], 0.1), ["grain 1", "nan"]),
         (lambda: berm.World().add_grains([[1e7, 0, 0]], 0.1), ["float64"]),

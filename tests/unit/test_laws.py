@@ -172,6 +172,18 @@ def test_every_law_declares_itself():
         law("tangential", "spring")
 
 
+def test_no_law_can_be_typed():
+    """`none` on the command line, for a scene's parameter and for the solver's option alike."""
+    from berm.apps.job import Request, make_job, pairs
+
+    typed = pairs(["tangential=none", "rolling=none"], "-p")
+    request = Request("pile", parameters=typed, solver="dem")
+    request.solver_options = pairs(["cohesion=none", "normal={law: hertz, dissipation: 1e-4}"], "")
+    laws = make_job(request).build().solver.laws
+    assert [laws[role].name for role in ("tangential", "rolling", "cohesion")] == ["none"] * 3
+    assert laws["normal"].dissipation == 1e-4
+
+
 def test_default_choice_is_the_file_itself_and_others_are_copies():
     """The default laws are composed in `blocks.py`; another choice has its own file."""
     plain = composed({role: law(role, name) for role, name in (

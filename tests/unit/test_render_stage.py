@@ -49,6 +49,13 @@ def test_world_and_recording_give_the_same(tmp_path: Path) -> None:
         assert (a.position == b.position).all() and (a.rotation == b.rotation).all()
 
 
+def test_one_sees_through_what_is_called_glass() -> None:
+    """The wall of the splash stands before the heap, and has friction."""
+    splash = berm.scene("splash")
+    stage = stage_of(splash.build(splash.Params(grains=200)))
+    assert [b.name for b in stage.bodies if b.glass] == ["glass"]
+
+
 def test_what_a_body_is_drawn_as() -> None:
     stage = stage_of(small_world())
     assert [b.name for b in stage.bodies if b.ground] == ["floor"]

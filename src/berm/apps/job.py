@@ -99,23 +99,25 @@ def pairs(texts: Sequence[str], option: str) -> dict[str, Any]:
 
 
 def read_value(text: str) -> Any:
-    """Return a typed value: none, a list, a fraction, a number, or the text itself."""
+    """Return a typed value: none, a list, a map, a fraction, a number, or the text itself."""
     if text.lower() in ("", "none", "null"):
         return None
+    if text[0] in "[{":
+        from berm.io.positions import read_yaml
+
+        try:
+            return read_yaml(text, "").data
+        except InputError as error:
+            allowed = "a list such as [1, 2], or a map such as {law: hertz, alpha: 0.25}"
+            raise InputError("value", text, allowed) from error
     fraction = FRACTION.fullmatch(text)
     try:
-        if text[0] in "[{":
-            import yaml
-
-            return yaml.safe_load(text)
         if fraction:
             return float(fraction[1]) / float(fraction[2])
         number = float(text)
         return int(text) if re.fullmatch(r"[-+]?\d+", text) else number
     except (ValueError, ZeroDivisionError):
         return {"true": True, "false": False}.get(text.lower(), text)
-    except Exception as error:  # yaml's own errors
-        raise InputError("value", text, "a list such as [1, 2]", str(error)) from error
 
 
 def make_job(request: Request) -> Job:

@@ -46,8 +46,8 @@ class Material:
                 lambda x: 0.0 <= x < math.inf,
             )  # fmt: skip
         checks.number(
-            f"material {self.name!r}: poisson_ratio", self.poisson_ratio, "above -1, at most 0.5",
-            lambda x: -1.0 < x <= 0.5,
+            f"material {self.name!r}: poisson_ratio", self.poisson_ratio, "above -1, below 0.5",
+            lambda x: -1.0 < x < 0.5,
         )  # fmt: skip
         if self.friction_kinetic > self.friction_static:
             raise InputError(

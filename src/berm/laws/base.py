@@ -74,6 +74,13 @@ class NormalLaw(Law):
         """Return the duration (s) of an undamped collision at `speed` (m/s)."""
         raise NotImplementedError
 
+    def damping(self, numbers: Numbers, r_eff: float, m_eff: float, speed: float) -> float:
+        """Return the largest damping (N s/m) of a collision at `speed` (m/s) where one is given.
+
+        It bounds the step. That of a restitution is less than critical and needs no bound: 0.
+        """
+        return 0.0
+
     def elastic(self, numbers: Any, xi: Any, r_eff: Any, m_eff: Any) -> tuple[Any, Any]:
         """Return elastic force (N) and stored energy (J) of contacts: arrays; numbers (4, ...)."""
         raise NotImplementedError
@@ -100,13 +107,13 @@ def pair_damping(a: Material, b: Material, law: str) -> float:
 
 
 def law(role: str, what: Any) -> Any:
-    """Return a law from a name, a map {law: name, option: value}, or a law itself."""
+    """Return a law from a name, a map {law: name, option: value}, or a law itself; None: "none"."""
     load_all()
     if isinstance(what, Law):
         if type(what) not in [ROLES[role].get(name) for name in ROLES[role]]:
             raise InputError(f"{role} law", type(what).__name__, ", ".join(ROLES[role].names()))
         return what
-    options = dict(what) if isinstance(what, Mapping) else {"law": what}
+    options = dict(what) if isinstance(what, Mapping) else {"law": what or "none"}
     kind = ROLES[role].get(str(options.pop("law", "")))
     known = {field.name for field in dataclasses.fields(kind)}
     for option in options:

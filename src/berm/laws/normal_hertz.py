@@ -60,9 +60,21 @@ class Hertz(NormalLaw):
 
     def contact_time(self, numbers: Numbers, r_eff: float, m_eff: float, speed: float) -> float:
         """Duration of the elastic collision, 2.943 xi_max / v (Hertz)."""
-        k_r = numbers[0] * math.sqrt(r_eff) if numbers[0] > 0.0 else -numbers[0]
-        deepest = (1.25 * m_eff * speed**2 / k_r) ** 0.4
+        _, deepest = self._deepest(numbers, r_eff, m_eff, speed)
         return 2.9432 * deepest / speed
+
+    def damping(self, numbers: Numbers, r_eff: float, m_eff: float, speed: float) -> float:
+        """k_d xi^alpha where the elastic collision is deepest."""
+        k_r, deepest = self._deepest(numbers, r_eff, m_eff, speed)
+        k_d = numbers[2] if numbers[2] >= 0.0 else -numbers[2] * k_r
+        return k_d * deepest**self.alpha
+
+    def _deepest(
+        self, numbers: Numbers, r_eff: float, m_eff: float, speed: float
+    ) -> tuple[float, float]:
+        """k_r and the overlap (m) at which an elastic collision turns."""
+        k_r = numbers[0] * math.sqrt(r_eff) if numbers[0] > 0.0 else -numbers[0]
+        return k_r, (1.25 * m_eff * speed**2 / k_r) ** 0.4
 
     def elastic(self, numbers: Any, xi: Any, r_eff: Any, m_eff: Any) -> tuple[Any, Any]:
         """k_r xi^(3/2) and its integral."""

@@ -41,6 +41,10 @@ class Linear(NormalLaw):
         """Half a period of the undamped oscillator."""
         return math.pi * math.sqrt(m_eff / numbers[0])
 
+    def damping(self, numbers: Numbers, r_eff: float, m_eff: float, speed: float) -> float:
+        """k_d, the same at any speed."""
+        return numbers[2]
+
     def elastic(self, numbers: Any, xi: Any, r_eff: Any, m_eff: Any) -> tuple[Any, Any]:
         """k_r xi and its integral."""
         return numbers[0] * xi, 0.5 * numbers[0] * xi**2

@@ -36,10 +36,18 @@ class Power(NormalLaw):
 
     def contact_time(self, numbers: Numbers, r_eff: float, m_eff: float, speed: float) -> float:
         """Of the undamped collision, bounded from below by that of the linear spring as stiff."""
-        beta = self.beta
-        deepest = (0.5 * (beta + 1.0) * m_eff * speed**2 / self.k_r) ** (1.0 / (beta + 1.0))
-        stiffest = beta * self.k_r * deepest ** (beta - 1.0)
+        deepest = self._deepest(m_eff, speed)
+        stiffest = self.beta * self.k_r * deepest ** (self.beta - 1.0)
         return math.pi * math.sqrt(m_eff / stiffest)
+
+    def damping(self, numbers: Numbers, r_eff: float, m_eff: float, speed: float) -> float:
+        """k_d xi^alpha where the undamped collision is deepest."""
+        return self.k_d * self._deepest(m_eff, speed) ** self.alpha
+
+    def _deepest(self, m_eff: float, speed: float) -> float:
+        """Return the overlap (m) at which an undamped collision turns."""
+        power = self.beta + 1.0
+        return float((0.5 * power * m_eff * speed**2 / self.k_r) ** (1.0 / power))
 
     def elastic(self, numbers: Any, xi: Any, r_eff: Any, m_eff: Any) -> tuple[Any, Any]:
         """k_r xi^beta and its integral."""

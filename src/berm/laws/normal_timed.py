@@ -40,6 +40,10 @@ class Timed(NormalLaw):
         """As given."""
         return self.time
 
+    def damping(self, numbers: Numbers, r_eff: float, m_eff: float, speed: float) -> float:
+        """k_d: next to no restitution within a given time is many times critical."""
+        return m_eff * numbers[1]
+
     def elastic(self, numbers: Any, xi: Any, r_eff: Any, m_eff: Any) -> tuple[Any, Any]:
         """k_r xi and its integral."""
         return m_eff * numbers[0] * xi, 0.5 * m_eff * numbers[0] * xi**2

@@ -23,6 +23,7 @@ Array = NDArray[Any]
 
 PATCH = 12.0  # half-width of the ground, in sizes of what stands on it
 SLAB = 1.0  # half-width of a tilted plane, the same
+GLASS = "glass"  # the material that one sees through, whatever its friction
 RIM = 0.03  # what is drawn of the walls of an open box above the grains, the same
 
 
@@ -45,7 +46,7 @@ class StageBody:
     kind: str  # the shape's name in lower case
     mesh: int
     ground: bool  # a level plane: drawn with a grid that fades out
-    glass: bool  # a smooth wall: drawn so that one sees through
+    glass: bool  # a smooth wall, or one of GLASS: drawn so that one sees through
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,8 +195,8 @@ def _stage(
     scene: str,
 ) -> Stage:
     up = _up(gravity)
-    smooth = {k for k, (_, friction, _) in enumerate(materials) if friction == 0.0}
-    solid = [p for p in parts if p.material not in smooth or isinstance(p.shape, core_shapes.Plane)]
+    clear = {k for k, (name, mu, _) in enumerate(materials) if mu == 0.0 or name == GLASS}
+    solid = [p for p in parts if p.material not in clear or isinstance(p.shape, core_shapes.Plane)]
     box = _bounds.with_bodies(cloud, [(p.shape, p.position, p.rotation) for p in solid])
     centre, size = box.mean(axis=0), float(np.linalg.norm(box[1] - box[0]))
     bodies, meshes = [], []
@@ -210,7 +211,7 @@ def _stage(
         if isinstance(part.shape, core_shapes.Box) and part.shape.open_top:
             mesh = _lowered(mesh, part, box[1], RIM * size)
         meshes.append(mesh)
-        glass = part.material in smooth and not plane
+        glass = part.material in clear and not plane
         kind = type(part.shape).__name__.lower()
         bodies.append(StageBody(k, part.name, part.material, kind, k, ground, glass))
     shown = tuple(

@@ -75,15 +75,15 @@ class CompoundParams(GrainParams):
 
     def make_solver(self) -> DEM:
         """Return discrete elements with these laws."""
-        return DEM(
-            normal=self.normal,
-            tangential=capped(self.make_material(), self.sphere_radius, self.grain_volume)
-            if self.tangential == "capped"
-            else self.tangential,
-            rolling=self.rolling,
-            integrator=self.integrator,
-            steps_a_contact=self.steps_a_contact,
-        )
+        return DEM(**self.dem_options())
+
+    def dem_options(self) -> dict[str, Any]:
+        """Return these laws; a viscosity of capped friction that fits the grains."""
+        options = super().dem_options()
+        if self.tangential == "capped":
+            law = capped(self.make_material(), self.sphere_radius, self.grain_volume)
+            options["tangential"] = law
+        return options
 
     def wall(self, friction: float, name: str = "glass") -> Material:
         """Return what a boundary is made of: as stiff as the grains, [Bell05] 4."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from berm.core.materials import MATERIALS, Material, calibrate, material
 from berm.solvers.base import Solver
@@ -93,6 +93,12 @@ class SceneParams(BaseModel):
     )
     seed: int = Field(0, ge=0, description="seed of everything random")
 
+    @field_validator("tangential", "rolling", "cohesion", mode="before", check_fields=False)
+    @classmethod
+    def _no_law(cls, value: Any) -> Any:
+        """Take None, which "none" becomes on the command line, for the law of that name."""
+        return "none" if value is None else value
+
     def make_world(self) -> World:
         """Return an empty world with this solver, step, precision and seed."""
         return World(
@@ -102,13 +108,7 @@ class SceneParams(BaseModel):
     def make_solver(self) -> Solver:
         """Return a new solver with these options."""
         if self.solver == "dem":
-            return DEM(
-                normal=self.normal,
-                tangential=self.tangential,
-                rolling=self.rolling,
-                integrator=self.integrator,
-                steps_a_contact=self.steps_a_contact,
-            )
+            return DEM(**self.dem_options())
         changes: dict[str, Any] = {"sleep": self.sleep}
         if self.iterations is not None:
             changes["iterations"] = self.iterations
@@ -119,6 +119,11 @@ class SceneParams(BaseModel):
         if self.solver == "serial":
             return P2(**{"averaging": "serial", "iterations": 10, "substeps": 1, **changes})
         return P2(**changes)
+
+    def dem_options(self) -> dict[str, Any]:
+        """Return the options of discrete elements."""
+        names = ("normal", "tangential", "rolling", "integrator", "steps_a_contact")
+        return {name: getattr(self, name) for name in names}
 
     def in_effect(self) -> dict[str, Any]:
         """Return all values, and where one is none, what the solver takes instead."""
@@ -170,6 +175,9 @@ class GrainParams(SceneParams):
     adhesion: float | None = Field(
         None, ge=0.0, le=1.0e7, description="adhesion (Pa); none: the preset's"
     )
+    cohesion: Literal["none", "area", "sjkr"] = Field(
+        "area", description="dem: law by which the grains' adhesion pulls; none: it does not"
+    )
     stiffness: float | None = Field(
         None, gt=0.0, le=1.0e9, description="contact stiffness (N/m); none: the preset's"
     )
@@ -210,6 +218,10 @@ class GrainParams(SceneParams):
         if not given and self.solver in FIXED and preset.name in SOILS:
             preset = calibrate(preset)
         return preset.replace(**changes)
+
+    def dem_options(self) -> dict[str, Any]:
+        """Return the options of discrete elements."""
+        return {**super().dem_options(), "cohesion": self.cohesion}
 
     def in_effect(self) -> dict[str, Any]:
         """Return all values, and where one is none, what the preset has instead."""

@@ -80,7 +80,7 @@ class Sandglass(Scene[SandglassParams]):
         rise = (wide - small) * math.tan(math.radians(params.slope))
         where = self._filling(params, small, wide, rise)
         tall = max(float(where[:, 2].max()) + 2 * params.reach - rise, wide)
-        add_glass(world, small, wide, rise, tall, params.wall(params.glass))
+        add_glass(world, small, wide, rise, tall, params.wall(params.glass, "bulb"))
         gate = params.wall(SMOOTH, "gate")
         add_gate(world, small, 2 * params.reach, params.settle, gate)
         params.put(world, where)

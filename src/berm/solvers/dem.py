@@ -24,6 +24,7 @@ from berm.solvers import rkf45
 from berm.solvers.base import SOLVERS, Stages, WorldView
 from berm.solvers.body_seats import seats_of
 from berm.solvers.boundaries import Boundaries
+from berm.solvers.dem_start import check_start
 from berm.solvers.pair_list import PairList
 from berm.solvers.rooms import rooms
 
@@ -31,6 +32,7 @@ Array = npt.NDArray[Any]
 
 INTEGRATORS = ("verlet", "rkf45")
 FEWEST = 10  # steps a contact below which a step that a user gave is refused
+DAMPED = 0.4  # of m / k_d: the longest step beside a damper, for grains with many contacts
 SLOWEST = 0.1  # m/s: the least speed for which a step is chosen
 
 
@@ -101,7 +103,7 @@ class DEM:
         self.pairs = PairList(np.float64, width)
         self.walls = Boundaries(width)
         self.table: Array = np.zeros((0, 16))  # numbers of the four laws for each pair of ...
-        self.tabulated: list[Any] = []  # ... these materials
+        self.tabulated: list[Any] = []  # ... these materials, and which of them grains are of
         self.speed = SLOWEST  # the fastest so far, m/s
         self.started = False  # forces are known
         self.kept = 0  # how often contacts have kept their memory
@@ -137,7 +139,7 @@ class DEM:
         self.total = np.zeros((self.pairs.slabs, max(len(self.fixed), 1), 8))
         self.stats = np.zeros((self.pairs.slabs, 4))
         if not self.started:
-            self._check_start(world)
+            check_start(self, world)
             self.forces(world, 0.0, dt, 0.0, keep=True)
             self.total[:] = 0.0
             self.started = True
@@ -234,15 +236,23 @@ class DEM:
     # ---- laws and step sizes ---------------------------------------------------------------
 
     def _tabulate(self, world: WorldView) -> None:
-        """Fill `table` anew if materials have changed."""
-        if self.tabulated == world.materials:
+        """Fill `table` anew if materials have changed, or what grains are made of.
+
+        Boundaries do not meet each other, so that a law need not know what they would do.
+        """
+        of_grains = world.grains.material[: world.grains.n]
+        grown = (np.bincount(of_grains, minlength=len(world.materials)) > 0).tolist()
+        if self.tabulated == [world.materials, grown]:
             return
-        self.tabulated = list(world.materials)
+        self.tabulated = [list(world.materials), grown]
         roles = ("normal", "tangential", "rolling", "cohesion")
+        kinds = list(zip(world.materials, grown, strict=True))
         rows = [
             [number for role in roles for number in self.laws[role].numbers(a, b)]
-            for a in world.materials
-            for b in world.materials
+            if a_grows or b_grows
+            else [0.0] * 16
+            for a, a_grows in kinds
+            for b, b_grows in kinds
         ]
         self.table = np.array(rows)
 
@@ -265,10 +275,12 @@ class DEM:
         self._tabulate(world)
         kinds = len(world.materials)
         table = self.table.reshape(kinds, kinds, -1)[used].reshape(-1, self.table.shape[1])
-        shortest = min(
-            normal.contact_time(tuple(row[:4]), 0.5 * radius, 0.5 * lightest, self.speed)
-            for row in table
-        )
+        met = (0.5 * radius, 0.5 * lightest, self.speed)
+        shortest = min(normal.contact_time(tuple(row[:4]), *met) for row in table)
+        # a damper that is given slows a mass in m / k_d, however soft the spring beside it
+        damped = max(normal.damping(tuple(row[:4]), *met) for row in table)
+        if damped > 0.0:
+            shortest = min(shortest, FEWEST * DAMPED * 0.5 * lightest / damped)
         # a shear damper slows the point of contact of a sphere, with 2/7 of its mass, in m / k_t
         viscous = max(self.laws["tangential"].viscosity(tuple(row[4:8])) for row in table)
         if viscous > 0.0:
@@ -289,24 +301,6 @@ class DEM:
                 f"{contact:.3g} s; or softer materials, or step_size None",
             )
         return steps
-
-    def _check_start(self, world: WorldView) -> None:
-        """Refuse a start in which grains overlap so much that they would explode."""
-        i, j, overlap = self.touching(world)
-        if not len(overlap):
-            return
-        x = world.grains.x
-        share = overlap / np.minimum(x[i, 3], x[j, 3])
-        worst = int(share.argmax())
-        if share[worst] > self.start_overlap:
-            tags = world.grains.tag
-            raise InputError(
-                f"solver dem: overlap of grains {tags[i[worst]]} and {tags[j[worst]]} at the start",
-                f"{overlap[worst]:.4g} m",
-                f"at most {self.start_overlap} of the smaller radius "
-                f"({int((share > self.start_overlap).sum())} pairs are deeper); move them apart, "
-                "call world.separate() first, or raise start_overlap",
-            )
 
     # ---- what others ask -------------------------------------------------------------------
 

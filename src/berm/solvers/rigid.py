@@ -7,6 +7,7 @@ keeps |L| (`berm.kernels.rotation`). A solver calls `begin` once a step; then in
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from berm.core.bodies import Body
 from berm.core.dynamics import quaternion_of
-from berm.core.errors import SimulationError
+from berm.core.errors import InputError, SimulationError
 from berm.core.materials import Material, mix
 from berm.kernels import distance as kd
 from berm.kernels import rigid_contacts as rc
@@ -31,6 +32,7 @@ Array = NDArray[Any]
 ITERATIONS = 20  # passes over contacts and joints a substep
 BOUNCES = 10  # passes over velocities
 FIRST_ROWS = 64
+START_OVERLAP, START_REFUSED = 0.05, 0.25  # of half a width: more is told; more is no start
 
 
 @dataclass
@@ -58,6 +60,7 @@ class Rigid:
         self.rows: Array = np.zeros((FIRST_ROWS, rc.NROW))
         self.who: Array = np.zeros((FIRST_ROWS, 2), np.int64)
         self.contacts = 0
+        self.restored = False  # the state is that of a checkpoint
 
     # ---- tables ---------------------------------------------------------------------------
 
@@ -71,11 +74,15 @@ class Rigid:
         )
         if key != self._key:
             same = self._key is None or key[:2] == self._key[:2]
+            fresh = not self.restored and (self._key is None or not same)
             self._tabulate(world)
             slots = int(self.slots[-1])
             if not same or len(self.memory) != slots:
                 self.memory, self.contacts = np.zeros((slots, 4)), 0
             self._key, self._keep = key, (list(joints), list(world.materials))
+            self.restored = False
+        else:
+            fresh = False
         for k, body in enumerate(self.bodies):
             free = body.dynamics
             if free is not None:
@@ -97,6 +104,33 @@ class Rigid:
         self.loads[:] = 0.0
         self.felt[:] = 0.0
         rm.refresh_all(self.q, self.spin, self.w, self.moments, self.omega, self.inv)
+        if fresh:
+            self._check_start()
+
+    def _check_start(self) -> None:
+        """Refuse bodies deep in each other: the nearest way out of one may be into another."""
+        rm.place_shapes(self.x, self.q, self.axes, self.offset, self.rot, self.org)
+        self._find(np.zeros((2, *self.v.shape)), 0.0)
+        rows, who = self.rows[: self.contacts], self.who[: self.contacts]
+        self.contacts = 0  # none has been solved yet
+        if not len(rows):
+            return
+        overlap = -rows[:, rc.GAP] / rc.RECOVER  # a row holds what a substep takes away
+        share = overlap / self.half[who].min(axis=1).clip(1e-300)
+        worst = int(share.argmax())
+        if share[worst] <= START_OVERLAP:
+            return
+        a, b = (self.bodies[k].name for k in sorted(who[worst]))
+        deep = f"{overlap[worst]:.3g} m"
+        if share[worst] > START_REFUSED:
+            raise InputError(
+                f"overlap of bodies {a!r} and {b!r} at the start", deep,
+                f"at most {START_REFUSED:g} of the smaller one's half width; move them apart",
+            )  # fmt: skip
+        warnings.warn(
+            f"bodies {a!r} and {b!r} overlap by {deep} at the start; they are pushed apart",
+            stacklevel=5,
+        )
 
     def _tabulate(self, world: WorldView) -> None:
         """Make the arrays of a new set of bodies and joints."""
@@ -116,6 +150,9 @@ class Rigid:
                 self.moments[k] = body.dynamics.moments
                 self.axes[k], self.offset[k] = body.dynamics.axes, body.dynamics.offset
         self.dynamic = [k for k, body in enumerate(bodies) if body.dynamic]
+        # m: half the thinnest side of the box with a body's moments; walls may be of any size
+        left = np.maximum(self.moments.sum(axis=1) - 2.0 * self.moments.max(axis=1), 0.0)
+        self.half = np.where(self.w > 0.0, np.sqrt(1.5 * left * self.w), np.inf)
         self._tabulate_joints(world)
         self._tabulate_shapes(world.materials)
 
@@ -339,6 +376,7 @@ class Rigid:
     def restore(self, state: dict[str, Any]) -> None:
         """Put a state back."""
         self._key = None
+        self.restored = True
         self.memory = np.array(state["memory"], float)
         self.contacts = len(state["who"])
         room = max(FIRST_ROWS, self.contacts)

@@ -99,10 +99,16 @@ def cover_body(world: World, body: Body, radius: float | None) -> None:
 
     free = body.dynamics
     assert free is not None
-    if radius is None:
+    if radius is None:  # as large as the grains, if there are any
         reach = float(np.ptp(bounds(body.shape), axis=0).max())
         radius = float(world.grains.radius.mean()) if world.grains.n else reach / SMALL
-    shell = cover(body.shape, radius, offset=-radius, name=body.name)
+    try:
+        shell = cover(body.shape, radius, offset=-radius, name=body.name)
+    except InputError as error:
+        raise InputError(
+            f"body {body.name!r}: particle_radius", radius,
+            "above 0 m, and less than half of what the body is thick",
+        ) from error  # fmt: skip
     material = world.materials[body.material]
     density = free.mass / shell.volume
     tags = add_clusters(

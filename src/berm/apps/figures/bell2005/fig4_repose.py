@@ -41,7 +41,7 @@ class Repose(Figure):
         "than heaps of spheres"
     )
     setup: ClassVar[str] = (
-        "grains of equal volume, friction 0.5, no rolling friction, 10 MPa, poured on a tray of 8 "
+        "grains of equal volume, friction 0.5, no rolling friction, 10 MPa, poured on a tray of 7 "
         "diameters' radius until they run over its rim; friction with history (19), which is the "
         "harder test, and capped (18) as in print. Nothing of this is printed."
     )
