@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 PEERS = Path(__file__).resolve().parents[1] / "peers"
+QUIET, LONGEST = 20, 6.0  # a heap is at rest after so many steps without a new list; s
 
 
 def settled(grains: int, threads: int, seconds: float) -> tuple[Any, Any]:
@@ -88,8 +89,9 @@ def compound(grains: int, turns: int) -> None:
             world.add_grains(place, 0.05, material=stuff)
         else:
             world.add_clusters(berm.tetrahedron(0.05), place, "random", material=stuff)
-        while world.time < 1.5:
-            world.step()
+        quiet = 0
+        while quiet < QUIET and world.time < LONGEST:
+            quiet = 0 if world.step().rebuilt else quiet + 1
         worlds[kind] = world
     clocks = {"clock": time.perf_counter, "processor time": time.process_time}
     costs: dict[str, dict[str, list[float]]] = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -151,3 +153,28 @@ def test_add_and_remove_keep_mass_accounts():
     world.step()
     assert set(world.grains.tags.tolist()) == set(tags[1::2].tolist())
     assert world.mass_added - world.mass_removed == pytest.approx(world.grains.mass.sum(), rel=1e-6)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_p2_tells_of_grains_that_start_deep_in_a_wall(dynamic):
+    world = berm.World()
+    world.add_body(berm.Plane(), name="floor")
+    if dynamic:
+        world.add_body(berm.Box((0.1, 0.1, 0.1)), position=(1, 1, 1), dynamic=True)
+    world.add_grains([[0, 0, 0.02], [0.2, 0, -0.04]], 0.02)
+    with pytest.warns(UserWarning, match=r"grain 1 starts 3 radii deep in body 'floor'"):
+        world.step()
+    world.add_grains([[0.4, 0, 0.019]], 0.02)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a little, and what was told, is not told again
+        world.step()
+    world.add_grains([[0.6, 0, -0.02]], 0.02)
+    with pytest.warns(UserWarning, match=r"grain 3 .* radii deep in body 'floor'"):
+        world.step()
+
+
+def test_p2_tells_of_grains_that_start_deep_in_each_other():
+    world = berm.World()
+    world.add_grains([[0, 0, 0], [0.01, 0, 0], [1, 0, 0]], 0.02)
+    with pytest.warns(UserWarning, match=r"grains [01] and [01] start 1.5 radii .*separate"):
+        world.step()

@@ -24,6 +24,7 @@ from berm.solvers.candidate_list import CandidateList
 from berm.solvers.contact_list import ContactList
 from berm.solvers.kept_walls import KeptWalls
 from berm.solvers.p2_bodies import step_with_bodies
+from berm.solvers.p2_start import warn_of_deep_starts
 from berm.solvers.rigid import Rigid
 from berm.solvers.walls import Walls
 
@@ -143,6 +144,7 @@ class P2:
         self.bodies_seen = -1
         self.walls_end = False  # contacts with bodies were found for the last step only
         self.changed = True  # grains came or went before this step
+        self.known_tags = 0  # grains with higher tags are new
         self.only_kind = -1  # the material of all grains, or -1 where there are several
         self.alike = False  # all grains have one radius and one mass, too
 
@@ -165,6 +167,8 @@ class P2:
                 report.rebuilt += fresh
             with clock.stage("walls"):
                 found = self._find_walls(world, left, dt - left, fresh)
+                if self.changed:
+                    warn_of_deep_starts(self, world, world.bodies)
             with clock.stage("solve"):
                 h = dt / self.substeps
                 stats, done = self._solve(

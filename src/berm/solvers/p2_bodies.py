@@ -15,6 +15,7 @@ from berm.core.report import StepReport
 from berm.kernels import p2_bodies
 from berm.kernels.jit import use_threads_for
 from berm.solvers.base import Stages, WorldView
+from berm.solvers.p2_start import warn_of_deep_starts
 from berm.solvers.rigid import Moving
 
 Array = npt.NDArray[Any]
@@ -73,6 +74,8 @@ def _touch_both(
                 came, h * done,
             )  # fmt: skip
             p2.walls_end = True
+            if p2.changed:
+                warn_of_deep_starts(p2, world, fixed)
         else:
             walls.total[:] = 0.0
         touching.find(
