@@ -66,10 +66,12 @@ def test_a3_impact_with_gravity_mfix_dem01():
     [
         (5e4, 0.9, (0.41930671, 0.35478084, 0.30210579)),
         (5e5, 0.7, (0.29064285, 0.19084439, 0.14237357)),
+        (5e6, 0.5, (0.2, 0.125, 0.10625)),
+        (5e6, 1.0, (0.5, 0.5, 0.5)),
     ],
 )
 def test_a4_bounce_heights_mfix_dem02(stiffness, restitution, heights):
-    """MFIX DEM02: maxima after the first three bounces, to 1 %."""
+    """MFIX DEM02: maxima after the first three bounces, to 1 %; hard: 0.1 + 0.4 e^(2 k)."""
     m = stuff(density=2600.0, stiffness=stiffness, restitution=restitution)
     made = world(m, 1e-3)
     made.add_grains([[0.0, 0.0, 0.5]], 0.1, material=m)
@@ -160,6 +162,19 @@ def test_a8_oblique_hertz_mfix_dem05(row):
     made = World(gravity=(0, 0, 0), dt=1e-6, solver=DEM(normal="hertz", steps_a_contact=200))
     made.add_body(Plane(), material=wall)
     assert oblique(made, ball, row[0]) == pytest.approx(row[1:], rel=0.03)
+
+
+@pytest.mark.parametrize("angle", [5, 20, 30])
+@pytest.mark.parametrize("mu", [0.05, 0.3])
+def test_a8_oblique_capped_viscous(mu, angle):
+    """(18): a ball leaves rolling, with 5/7 v_t, below tan = 3.5 mu (1 + e), and slips above."""
+    m = stuff(density=4000.0, stiffness=1.72e7, friction=mu)
+    made = world(m, 1e-6, gravity=(0, 0, 0), tangential="capped", steps_a_contact=200)
+    _, ratio, spin = oblique(made, m, angle)
+    lost = min(2 / 7, mu * 2 / math.tan(math.radians(angle)))  # of v_t; e = 1
+    v_t = 3.9 * math.sin(math.radians(angle))
+    assert ratio == pytest.approx(1.0 - lost, rel=0.01)
+    assert spin == pytest.approx(2.5 * lost * v_t / 0.0025, rel=0.03)
 
 
 def collide(made, steps):
@@ -297,11 +312,18 @@ def test_a18_stack_of_five():
     assert z[:, 2] == pytest.approx([r + 2 * r * i - press[i] for i in range(5)], rel=1e-4)
 
 
-@pytest.mark.parametrize(("mu", "holds"), [(0.5, True), (0.3, True), (0.2, False), (0.01, False)])
-def test_a19_pyramid_of_three(mu, holds):
-    """Two spheres carry a third where friction between them exceeds tan 15 degrees = 0.268."""
+@pytest.mark.parametrize(
+    ("mu", "floor", "holds"),
+    [
+        (0.5, 0.5, True), (0.3, 0.3, True), (0.2, 0.2, False), (0.01, 0.01, False),
+        (0.5, 0.11, True), (0.5, 0.07, False),
+    ],
+)  # fmt: skip
+def test_a19_pyramid_of_three(mu, floor, holds):
+    """Two spheres carry a third where friction exceeds tan 15 degrees = 0.268, below 0.0893."""
     m = stuff(stiffness=1e6, restitution=0.3, friction=mu)
-    made = world(m, 1e-2, steps_a_contact=25)
+    made = world(m, 1e-2, steps_a_contact=25, floor=False)
+    made.add_body(Plane(), material=stuff(stiffness=1e6, restitution=0.3, friction=floor))
     r = 0.5
     made.add_grains(
         [[-r, 0, r], [r, 0, r], [0, 0, r + 2 * r * math.sin(math.pi / 3)]], r, material=m
