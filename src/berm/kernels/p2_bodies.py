@@ -243,7 +243,7 @@ def solve(
     kept = memory * full
     for number in prange(n):
         s = np.int64(number)
-        predict_slab(s, slab, x, v, warm, row, par)
+        predict_slab(s, slab, x, v, warm, row, par, True)
     flags = base_flags
     for it in range(iterations):
         flags = base_flags

@@ -204,7 +204,6 @@ def predict_row(i, x, v, warm, row, par, split):
     row[i, 3] = x[i, 3]
     row[i, 7] = split
     row[i, 11] = par[GX] - par[GX]
-    row[i, ROOM] = row[i, 11]  # not known yet
 
 
 @inline

@@ -46,6 +46,7 @@ from berm.kernels.vec8 import (
     lane,
     load,
     quad,
+    quad_of,
     scatter_add_tail8,
     scatter_tail8_at,
     select,
@@ -58,6 +59,7 @@ from berm.kernels.vec8 import (
 # Rows are in no order that the processor could guess, so it is told what comes so much later:
 # in a million grains, which no cache holds, a sweep takes half the time
 SLOTS_AHEAD, SLICES_AHEAD = 4, 2
+SURE = np.float32(0.999)  # of the room that is left: rounding must not make it more than it is
 
 
 @inline
@@ -181,19 +183,19 @@ def sweep_slab(
 @inner
 def move_slab(s, slab, row, par, flags, ref, stats):
     """End of a substep: displacement to velocity and position (3), prediction of the next (2)."""
-    step = splat4(par[H])
+    none = par[H] - par[H]
+    step = quad_of(par[H], par[H], par[H], none)  # behind the velocity stands the room
     rate = splat4(par[INV_H])
     keep = splat4(par[KEEP])
     pull = gravity_of(par)
     still = pull - pull
-    none = par[H] - par[H]
     energy = 0.0
     largest = 0.0
     off = False
     for i in range(slab[s], slab[s + 1]):
         w = lane(quad(row, 4 * i + 1), 3)
         moved = quad(row, 4 * i + 2)
-        old = with_last(quad(row, 4 * i + 3), none)
+        old = quad(row, 4 * i + 3)
         count = lane(moved, 3)
         free = fma(step, old, pull)
         pushed = with_last(moved, none) - free  # what contacts did: exactly nothing without one
@@ -214,10 +216,10 @@ def move_slab(s, slab, row, par, flags, ref, stats):
         set_row(i, here, with_last(fma(keep, pushed, free), w), free + pushed, row)
         # most grains stay where they are sure to be on their way, and `ref` is not read
         way = abs(ux) + abs(uy) + abs(uz)
-        room = row[i, ROOM] - way
+        room = lane(old, 3) - way
         if not room >= way:
             off = off or astray(i, here, moved, ref)
-            room = room_left(i, lane(here, 0), lane(here, 1), lane(here, 2), ref)
+            room = SURE * room_left(i, lane(here, 0), lane(here, 1), lane(here, 2), ref)
         set_quad(row, 4 * i + 3, with_last(speed, room))
         if flags & STATS:
             energy += size / w
@@ -232,10 +234,10 @@ def move_slab(s, slab, row, par, flags, ref, stats):
 @inner
 def leave_slab(s, slab, x, v, warm, row, par):
     """Write what the rows hold after the last substep: positions, velocities, what contacts do."""
-    step = splat4(par[H])
+    step = quad_of(par[H], par[H], par[H], par[H] - par[H])
     pull = gravity_of(par)
     for i in range(slab[s], slab[s + 1]):
-        speed = with_last(quad(row, 4 * i + 3), par[H] - par[H])
+        speed = quad(row, 4 * i + 3)
         set_quad(x, i, quad(row, 4 * i))
         set_quad(v, i, with_last(speed, lane(quad(row, 4 * i + 1), 3)))
         set_quad(warm, i, quad(row, 4 * i + 2) - fma(step, speed, pull))
@@ -268,9 +270,14 @@ def gather_warm(s, part, lanes, ptr, nbr, imp, v, warm, w_count, w_rows, w_imp):
 
 
 @inner
-def predict_slab(s, slab, x, v, warm, row, par):
+def predict_slab(s, slab, x, v, warm, row, par, fresh):
+    """Rows before the first substep; a grain that nobody has moved since keeps its room."""
     for i in range(slab[s], slab[s + 1]):
+        room = row[i, ROOM]
+        if fresh or row[i, 0] != x[i, 0] or row[i, 1] != x[i, 1] or row[i, 2] != x[i, 2]:
+            room = par[H] - par[H]  # not known yet
         predict_row(i, x, v, warm, row, par, v[i, 3])
+        row[i, ROOM] = room
 
 
 @pjit
@@ -303,7 +310,7 @@ def solve(
                 )
     for number in prange(n):
         s = np.int64(number)
-        predict_slab(s, slab, x, v, warm, row, par)
+        predict_slab(s, slab, x, v, warm, row, par, fresh)
     done = first
     while done < substeps:
         par[FRACTION] = (done - first) / ahead
