@@ -178,3 +178,17 @@ def test_p2_tells_of_grains_that_start_deep_in_each_other():
     world.add_grains([[0, 0, 0], [0.01, 0, 0], [1, 0, 0]], 0.02)
     with pytest.warns(UserWarning, match=r"grains [01] and [01] start 1.5 radii .*separate"):
         world.step()
+
+
+def test_p2_does_not_tell_of_it_again_after_a_restart():
+    first, second = berm.World(), berm.World()
+    for world in (first, second):
+        world.add_grains([[0, 0, 0], [0.01, 0, 0]], 0.02)
+    with pytest.warns(UserWarning, match="deep in each other"):
+        first.step()
+    second.solver.prepare(second)
+    second.restore(first.state())
+    second.add_grains([[1, 0, 0]], 0.02)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        second.step()

@@ -388,6 +388,7 @@ class P2:
             "bodies_seen": self.bodies_seen,
             "walls_end": self.walls_end,
             "alike": self.alike,
+            "known_tags": self.known_tags,
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -403,3 +404,4 @@ class P2:
         self.bodies_seen = int(state["bodies_seen"])
         self.walls_end = bool(state["walls_end"])
         self.alike = bool(state.get("alike", False))
+        self.known_tags = int(state.get("known_tags", 0))
