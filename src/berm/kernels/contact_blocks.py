@@ -21,6 +21,7 @@ WAY, RADII, SPEED, LIGHT, SPIN, OTHER_SPIN, MEMORY = (LANES * c for c in (0, 3, 
 # What comes out: force on the first, torques on both, overlap (m).
 FORCE, TORQUE, OTHER_TORQUE, OVERLAP = (LANES * c for c in (21, 24, 27, 30))
 NUMBERS = 31 * LANES
+WHO = 3 * LANES + FOUR  # four are noted at a time
 
 
 @inline

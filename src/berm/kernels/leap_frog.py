@@ -11,6 +11,7 @@ from berm.kernels.body_blocks import (
     finish_block,
     move_batch,
 )
+from berm.kernels.contact_blocks import LANES, LAW_NUMBERS, NUMBERS, WHO
 from berm.kernels.jit import pjit, prange
 from berm.kernels.pair_forces import pair_slab
 from berm.kernels.rigid_grains import kick_slab, move_slab
@@ -41,6 +42,9 @@ def advance(
     nslab = slab.shape[0] - 1
     # where all spheres are parts of bodies, none moves alone
     singles = nslab if rows.shape[0] < slab[nslab] else 0
+    # blocks of contacts of each slab, with spheres and with walls, for all steps
+    block, who = np.ones((2, nslab, NUMBERS)), np.zeros((2, nslab, WHO), np.int64)
+    numbers, kinds = np.ones((2, nslab, LAW_NUMBERS * LANES)), np.full((2, nslab, LANES), -1)
     if not only_forces:
         for c in prange(chunks):
             fill_block(np.int64(c), first, place, pace, attitude, momentum, blocks)
@@ -73,13 +77,15 @@ def advance(
             for at in prange(colour[c], colour[c + 1]):
                 pair_slab(
                     turn[at], pair_law, slab, ptr, mine, nbr, hist, x, v, spin, material, alike,
-                    nmat, prm, f, elapsed, stamp, keep, stats,
+                    nmat, prm, f, elapsed, stamp, keep, block[0], who[0], numbers[0], kinds[0],
+                    stats,
                 )  # fmt: skip
                 wall_slab(
                     turn[at], wall_law, x, v, spin, material, nmat, prm, f, elapsed, keep,
                     fraction, per_second, row, body, face, count, wall_hist, total, shapes, shape,
                     pose, substance, mesh, ranges, tri, normals, frame, dims, starts, members,
-                    field, corners, fan_starts, fans, stats,
+                    field, corners, fan_starts, fans, block[1], who[1], numbers[1], kinds[1],
+                    stats,
                 )  # fmt: skip
         stamp += 1.0
         if only_forces:

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from berm.kernels.contact_blocks import (
-    LANES,
-    LAW_NUMBERS,
-    NUMBERS,
-    put_kind,
-    put_pairs,
-    take_pairs,
-)
+from berm.kernels.contact_blocks import LANES, put_kind, put_pairs, take_pairs
 from berm.kernels.fused import inline, inner
 from berm.kernels.jit import call_block
 from berm.kernels.vec4 import FOUR, note_below, rows4
@@ -58,7 +51,7 @@ def note_touching(k, end, mine, nbr, x, who, m):
 @inner
 def pair_slab(
     s, law, slab, ptr, mine, nbr, hist, x, v, spin, material, alike, nmat, prm, f, elapsed, stamp,
-    keep, stats,
+    keep, block, whos, numbers, known, stats,
 ):  # fmt: skip
     """Contacts between the spheres of one slab and their neighbours, [Bell05] (1)-(2).
 
@@ -67,9 +60,8 @@ def pair_slab(
     would be guessed wrong for a third of them.
     """
     touching, sum_xi, most_xi, m = 0, 0.0, 0.0, 0
-    b, who = np.ones(NUMBERS), np.zeros(3 * LANES + FOUR, np.int64)
+    b, who, p, kinds = block[s], whos[s], numbers[s], known[s]
     noted = who[2 * LANES :]
-    p, kinds = np.ones(LAW_NUMBERS * LANES), np.full(LANES, -1)
     if alike:
         for n in range(LANES):
             put_kind(n, material[0] * (nmat + 1), prm, kinds, p)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from berm.kernels.contact_blocks import LANES, LAW_NUMBERS, NUMBERS, put_kind
+from berm.kernels.contact_blocks import LANES, put_kind
 from berm.kernels.distance import BOX, PLANE, feature, to_body, to_world
 from berm.kernels.fused import inline, inner
 from berm.kernels.jit import call_block
@@ -148,14 +148,13 @@ def mesh_walls(
 def wall_slab(
     s, law, x, v, spin, material, nmat, prm, f, elapsed, keep, f_step, per_second, row, body, face,
     count, hist, total, shapes, shape, pose, substance, mesh, ranges, tri, normals, frame, dims,
-    starts, members, field, corners, fan_starts, fans, stats,
+    starts, members, field, corners, fan_starts, fans, block, whos, numbers, known, stats,
 ):  # fmt: skip
     """Contacts of one slab's spheres with bodies, first with shapes, then with meshes.
 
     One loop over both would count references to the buffers of meshes at every contact.
     """
-    b, who = np.ones(NUMBERS), np.zeros(3 * LANES, np.int64)
-    p, kinds = np.ones(LAW_NUMBERS * LANES), np.full(LANES, -1)
+    b, who, p, kinds = block[s], whos[s], numbers[s], known[s]
     touching, most_xi = shape_walls(
         s, law, x, v, spin, material, nmat, prm, f, elapsed, keep, f_step, per_second, row, body,
         face, count, hist[s], total[s], shapes, shape, pose, substance, mesh, b, who, p, kinds,
