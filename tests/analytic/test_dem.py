@@ -420,3 +420,4 @@ def test_only_what_meets_needs_a_damping():
     made.add_body(Plane(), material="steel")
     made.add_grains([[0, 0, 0.1]], 0.1, material=stuff(restitution=None, damping=100.0))
     made.step()
+    assert 0.0 < made.grains.position[0, 2] <= 0.1, "it lies on the floor"

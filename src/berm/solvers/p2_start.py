@@ -23,18 +23,17 @@ def warn_of_deep_starts(p2: P2, world: WorldView, bodies: Sequence[Any]) -> None
     """
     grains, known = world.grains, p2.known_tags
     p2.known_tags = grains.next_tag
-    walls, slabs = p2.walls, range(len(p2.walls.count))
-    rows = np.concatenate([walls.rows[s, : walls.count[s]] for s in slabs])
-    new = grains.tag[rows] >= known
-    if new.any():
-        plane = np.concatenate([walls.plane[s, : walls.count[s]] for s in slabs])[new]
-        body = np.concatenate([walls.body[s, : walls.count[s]] for s in slabs])[new]
-        x = grains.x[rows[new]]
+    walls = p2.walls
+    used = np.arange(walls.rows.shape[1]) < walls.count[:, None]
+    used[used] = grains.tag[walls.rows[used]] >= known
+    if used.any():
+        rows, body, plane = walls.rows[used], walls.body[used], walls.plane[used]
+        x = grains.x[rows]
         share = 1.0 - ((plane[:, :3] * x[:, :3]).sum(axis=1) - plane[:, 3]) / x[:, 3]
         worst = int(share.argmax())
         if share[worst] > DEEP:
             _warn(
-                f"grain {grains.tag[rows[new][worst]]} starts {share[worst]:.2g} radii deep in "
+                f"grain {grains.tag[rows[worst]]} starts {share[worst]:.2g} radii deep in "
                 f"body {bodies[body[worst]].name!r}, which will throw it out", share,
             )  # fmt: skip
     if known == 0:
