@@ -21,10 +21,11 @@ from typing import Any
 import numpy as np
 
 from berm.apps.figures.francu2014.worlds import box, sheet
-from berm.kernels import vts_jacobi, vts_sweep
 from berm.kernels.jit import max_threads, set_threads
-from berm.solvers.sp import SP
-from berm.solvers.vts import VTS
+from berm.kernels.vts import jacobi as vts_jacobi
+from berm.kernels.vts import sweep as vts_sweep
+from berm.solvers.vts.solver import VTS
+from berm.solvers.vts.sp import SP
 
 ITERATIONS = 15
 KINDS = ("gs", "ij")

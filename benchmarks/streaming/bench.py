@@ -28,7 +28,7 @@ from berm.apps.viewer.live import Live, Program
 from berm.apps.viewer.server import Server
 from berm.kernels import jit
 from berm.render.stage import moment_of
-from berm.solvers.p2 import P2
+from berm.solvers.p2.solver import P2
 from berm.world.world import World
 
 SETTLE = 60  # steps before anything is measured

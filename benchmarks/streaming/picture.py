@@ -20,7 +20,7 @@ from playwright.sync_api import sync_playwright
 from berm.apps import console
 from berm.apps.bench_worlds import bed
 from berm.core.shapes import Plane
-from berm.solvers.p2 import P2
+from berm.solvers.p2.solver import P2
 from berm.world.world import World
 from tests.end_to_end.page_tools import FLAGS, Still, Tab, browser_path, serving
 

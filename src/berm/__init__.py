@@ -10,10 +10,10 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "World": "berm.world.world",
-    "P2": "berm.solvers.p2",
-    "DEM": "berm.solvers.dem",
-    "VTS": "berm.solvers.vts",
-    "SP": "berm.solvers.sp",
+    "P2": "berm.solvers.p2.solver",
+    "DEM": "berm.solvers.dem.solver",
+    "VTS": "berm.solvers.vts.solver",
+    "SP": "berm.solvers.vts.sp",
     "Emitter": "berm.world.emitters",
     "Sink": "berm.world.emitters",
     "Material": "berm.core.materials",

@@ -40,10 +40,10 @@ from berm.io.recording import Recorder as Recorder
 from berm.io.recording import Recording as Recording
 from berm.kernels.jit import set_threads as set_threads
 from berm.scenes.base import scene as scene
-from berm.solvers.dem import DEM as DEM
-from berm.solvers.p2 import P2 as P2
-from berm.solvers.sp import SP as SP
-from berm.solvers.vts import VTS as VTS
+from berm.solvers.dem.solver import DEM as DEM
+from berm.solvers.p2.solver import P2 as P2
+from berm.solvers.vts.solver import VTS as VTS
+from berm.solvers.vts.sp import SP as SP
 from berm.world import measure as measure
 from berm.world.cover import cover as cover
 from berm.world.cover import pack_spheres as pack_spheres

@@ -7,7 +7,7 @@ import pytest
 
 import berm
 from berm.core.cloth import Cloth
-from berm.solvers.cloth_self import find_pairs
+from berm.solvers.cloth.self_rows import find_pairs
 from tests.analytic.crossings import crossings
 from tests.same_bits import assert_goes_on, assert_same_on_threads
 

@@ -12,7 +12,7 @@ from berm.core.materials import Material
 from berm.core.shapes import Box, Plane
 from berm.laws.normal_hertz import Hertz
 from berm.laws.tangential_history import History
-from berm.solvers.dem import DEM
+from berm.solvers.dem.solver import DEM
 from berm.world.world import World
 
 G = 9.80665

@@ -13,7 +13,7 @@ from berm.core.errors import InputError
 from berm.core.materials import Material
 from berm.core.rotations import turned
 from berm.core.shapes import Box, Cylinder, HeightField, Mesh, Plane
-from berm.solvers.dem import DEM
+from berm.solvers.dem.solver import DEM
 from berm.world.world import World
 
 

@@ -8,7 +8,7 @@ import pytest
 import berm
 from berm.core.clusters import rod, tetrahedron
 from berm.kernels.jit import get_threads, max_threads, set_threads
-from berm.solvers.dem import DEM
+from berm.solvers.dem.solver import DEM
 from tests.same_bits import assert_goes_on
 
 

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import berm
-from berm.solvers import contact_list, p2, walls
+from berm.solvers.p2 import solver as p2
+from berm.solvers.search import contact_list
+from berm.solvers.walls.walls import walls
 from tests.same_bits import assert_goes_on, assert_same_on_threads
 
 

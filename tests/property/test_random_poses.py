@@ -17,10 +17,10 @@ from berm.core.clusters import Cluster
 from berm.core.materials import Material
 from berm.core.motion import Keyframes
 from berm.core.shapes import Box, Capsule, Cone, Cylinder, HeightField, Mesh, Plane, Sphere
-from berm.kernels import rigid_motion
-from berm.kernels.rigid_contacts import GAP, RECOVER
-from berm.solvers.dem import DEM
-from berm.solvers.rigid import Rigid
+from berm.kernels.multibody import rigid_motion
+from berm.kernels.multibody.rigid_contacts import GAP, RECOVER
+from berm.solvers.dem.solver import DEM
+from berm.solvers.multibody.rigid import Rigid
 from berm.world.world import World
 
 POSES = 10_000

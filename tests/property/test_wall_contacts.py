@@ -20,7 +20,7 @@ from berm.core.shapes import (
     Sphere,
 )
 from berm.kernels.jit import JIT_ON
-from berm.solvers.walls import Walls, pack, signed_distance
+from berm.solvers.walls.walls import Walls, pack, signed_distance
 
 pytestmark = pytest.mark.nojit
 EXAMPLES = 100 if JIT_ON else 8

@@ -17,7 +17,7 @@ from berm.core.motion import Linear
 from berm.core.shapes import Box, Cylinder, Plane
 from berm.laws.tangential_history import History
 from berm.scenes.base import run_scene
-from berm.solvers.dem import DEM
+from berm.solvers.dem.solver import DEM
 from berm.world.emitters import Sink
 from berm.world.measure import FlowMeter, height_map, packing_fraction
 from berm.world.packings import random_drop

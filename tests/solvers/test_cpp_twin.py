@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import berm
-from berm.solvers.contact_list import slab_limits
+from berm.solvers.search.contact_list import slab_limits
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 twin_module = pytest.importorskip("benchmarks.twin", reason="benchmarks/ is not here")

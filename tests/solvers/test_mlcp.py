@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from berm.core.errors import InputError
-from berm.solvers.mlcp import Problem, on_cone, solve
+from berm.solvers.vts.mlcp import Problem, on_cone, solve
 
 DATA = Path(__file__).parent.parent / "data" / "siconos"
 

@@ -6,7 +6,8 @@ import os
 
 import pytest
 
-from berm.kernels import jit, neighbours
+from berm.kernels import jit
+from berm.kernels.search import neighbours
 
 
 @pytest.mark.skipif(not jit.JIT_ON, reason="nothing is compiled")

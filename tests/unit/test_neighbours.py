@@ -9,9 +9,9 @@ import pytest
 
 from berm.core.errors import SimulationError
 from berm.core.grains import Grains
-from berm.kernels.neighbours import KNOCK
-from berm.solvers.candidate_list import CandidateList
-from berm.solvers.contact_list import ContactList, colour_slabs, slab_limits
+from berm.kernels.search.neighbours import KNOCK
+from berm.solvers.search.candidate_list import CandidateList
+from berm.solvers.search.contact_list import ContactList, colour_slabs, slab_limits
 from tests.moved_rows import shuffle_rows
 
 DT, SKIN = 1 / 60, 0.1

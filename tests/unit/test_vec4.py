@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from berm.kernels import vec4
 from berm.kernels.jit import jit
-from berm.kernels.vec8 import quad, set_quad, splat4
+from berm.kernels.simd import vec4
+from berm.kernels.simd.vec8 import quad, set_quad, splat4
 
 
 @jit

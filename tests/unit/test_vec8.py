@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from berm.kernels import vec8, vec8_plain
 from berm.kernels.jit import jit
+from berm.kernels.simd import vec8, vec8_plain
 
 PLACES = np.int64(1 | 3 << 8 | 6 << 16 | 7 << 56)  # bytes, the lowest first
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from berm.kernels.vts_blocks import LANES
-from berm.kernels.vts_law import PAIR, WALL
-from berm.solvers.velocity_rows import Rows, Unit
+from berm.kernels.vts.blocks import LANES
+from berm.kernels.vts.law import PAIR, WALL
+from berm.solvers.vts.rows import Rows, Unit
 
 
 def seated(kind: int, ends: np.ndarray, n: int, apart: bool) -> Rows:

@@ -18,7 +18,7 @@ from berm.core.shapes import (
     Sphere,
 )
 from berm.kernels.jit import JIT_ON, get_threads, max_threads, set_threads
-from berm.solvers.walls import Walls, signed_distance
+from berm.solvers.walls.walls import Walls, signed_distance
 
 pytestmark = pytest.mark.nojit
 MANY = 10_000 if JIT_ON else 40

@@ -17,7 +17,7 @@ import numpy as np
 from berm.core.materials import Material, material, mix
 from berm.core.shapes import Box
 from berm.kernels import jit
-from berm.solvers.p2 import P2
+from berm.solvers.p2.solver import P2
 from berm.world.world import World
 
 RADIUS = 0.02  # m

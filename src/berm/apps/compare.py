@@ -14,7 +14,7 @@ from berm.core.errors import BermError, InputError
 from berm.io.pictures import figure
 from berm.scenes.base import make_params, scene
 from berm.solvers.base import SOLVERS, Solver
-from berm.solvers.sp import SP
+from berm.solvers.vts.sp import SP
 from berm.world.world import World
 
 CLOTH = ("vts", "sp", "pbd")  # solvers that move it

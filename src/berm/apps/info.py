@@ -68,7 +68,7 @@ def show() -> None:
         found = util.find_spec(name) is not None
         rows.append((name, metadata.version(name) if found else f"not installed (extra {use})"))
     folder = jit.CACHE_FOLDER
-    import berm.solvers.p2  # noqa: F401  (its kernels tell where they are cached)
+    import berm.solvers.p2.solver  # noqa: F401  (its kernels tell where they are cached)
 
     used = jit.cache_folders()
     others = [path for path in folder.glob("*") if path.is_dir() and path not in used]

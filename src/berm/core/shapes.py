@@ -1,7 +1,7 @@
 """Shapes of the boundaries that grains collide with, each in its body's own frame, in metres.
 
-A shape only describes: distances live in `berm.kernels.distance`, contacts in
-`berm.solvers.walls`. `inside=True` turns a solid inside out: grains live inside it and
+A shape only describes: distances live in `berm.kernels.geometry.distance`, contacts in
+`berm.solvers.walls.walls`. `inside=True` turns a solid inside out: grains live inside it and
 everything outside is solid.
 """
 

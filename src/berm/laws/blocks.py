@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from berm.kernels.contact_blocks import (
+from berm.kernels.dem.contact_blocks import (
     FORCE,
     LANES,
     LAW_NUMBERS,

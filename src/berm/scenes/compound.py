@@ -14,7 +14,7 @@ from berm.core.clusters import Cluster, cube, tetrahedron
 from berm.core.materials import Material, material
 from berm.laws.normal_hertz import Hertz
 from berm.scenes.params import GrainParams, inherited
-from berm.solvers.dem import DEM
+from berm.solvers.dem.solver import DEM
 from berm.world.packings import lattice
 from berm.world.world import World
 

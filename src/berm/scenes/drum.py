@@ -15,7 +15,7 @@ from berm.core.shapes import Box, Cylinder, Mesh
 from berm.scenes.base import SCENES, Outcome, Scene
 from berm.scenes.history import History
 from berm.scenes.params import GrainParams, inherited
-from berm.solvers.p2 import CONSERVING, P2
+from berm.solvers.p2.solver import CONSERVING, P2
 from berm.world.packings import lattice
 from berm.world.world import World
 

@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from berm.core.materials import MATERIALS, Material, calibrate, material
 from berm.solvers.base import Solver
-from berm.solvers.dem import DEM
-from berm.solvers.p2 import P2
+from berm.solvers.dem.solver import DEM
+from berm.solvers.p2.solver import P2
 from berm.world.world import World
 
 # measured with 2,000 grains: docs/theory/p2.md

@@ -19,7 +19,7 @@ from berm.scenes.base import SCENES, Outcome, Scene
 from berm.scenes.compound import Array, capped
 from berm.scenes.history import History
 from berm.scenes.params import SceneParams, inherited
-from berm.solvers.dem import DEM
+from berm.solvers.dem.solver import DEM
 from berm.world.world import World
 
 GRAVITY = 9.81  # m/s^2

@@ -7,8 +7,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from berm.scenes.params import SceneParams
-from berm.solvers.sp import SP
-from berm.solvers.vts import VTS
+from berm.solvers.vts.solver import VTS
+from berm.solvers.vts.sp import SP
 
 
 class VelocityParams(SceneParams):

@@ -23,10 +23,10 @@ from berm.core.joints import Joint
 from berm.core.materials import Material, material
 from berm.core.motion import Motion, Steered
 from berm.core.report import StepReport
-from berm.solvers import dem as _dem  # noqa: F401  (registers itself)
-from berm.solvers import p2 as _p2  # noqa: F401  (registers itself)
-from berm.solvers import sp as _sp  # noqa: F401
 from berm.solvers.base import SOLVERS, Solver
+from berm.solvers.dem import solver as _dem  # noqa: F401
+from berm.solvers.p2 import solver as _p2  # noqa: F401
+from berm.solvers.vts import sp as _sp  # noqa: F401
 from berm.world.clumps import add_clusters, cover_body, remove_with_clumps
 from berm.world.emitters import Emitter, Sink
 from berm.world.separate import separate

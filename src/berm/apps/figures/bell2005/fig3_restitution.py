@@ -13,7 +13,7 @@ from berm.apps.figures.bell2005 import FIGURES
 from berm.apps.figures.holz2014.drawing import COLOURS
 from berm.core.materials import Material
 from berm.laws.normal_power import Power
-from berm.solvers.dem import DEM
+from berm.solvers.dem.solver import DEM
 from berm.world.world import World
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from berm.apps.figures.base import Figure, Measured, Say, Verdict
 from berm.apps.figures.francu2014 import FIGURES
 from berm.apps.figures.francu2014.worlds import curves, printed, rows_of, sheet, stretch
-from berm.solvers.sp import SP
+from berm.solvers.vts.sp import SP
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas

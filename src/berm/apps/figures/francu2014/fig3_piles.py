@@ -8,7 +8,7 @@ from berm.apps.figures.base import Figure, Measured, Say, Verdict
 from berm.apps.figures.francu2014 import FIGURES
 from berm.apps.figures.holz2014.drawing import draw_pile
 from berm.scenes.base import make_params, scene
-from berm.solvers.vts import VTS
+from berm.solvers.vts.solver import VTS
 from berm.world.measure import angle_of_repose
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import numpy as np
 from berm.apps.figures.base import Figure, Measured, Say, Verdict
 from berm.apps.figures.francu2014 import FIGURES
 from berm.apps.figures.francu2014.worlds import box, curves, overlaps, printed, rows_of
-from berm.solvers.sp import SP
-from berm.solvers.vts import VTS
+from berm.solvers.vts.solver import VTS
+from berm.solvers.vts.sp import SP
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas

@@ -10,8 +10,8 @@ from berm.apps.figures.base import Figure, Measured, Say, Verdict
 from berm.apps.figures.francu2014 import FIGURES
 from berm.apps.figures.francu2014.worlds import box, printed, sheet
 from berm.kernels.jit import get_threads, max_threads, set_threads
-from berm.solvers.sp import SP
-from berm.solvers.vts import VTS
+from berm.solvers.vts.solver import VTS
+from berm.solvers.vts.sp import SP
 from berm.world.world import World
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from berm.core.cloth import Cloth
 from berm.core.errors import SimulationError
 from berm.core.materials import material
 from berm.core.shapes import Box
-from berm.solvers.sp import SP
-from berm.solvers.vts import VTS
+from berm.solvers.vts.solver import VTS
+from berm.solvers.vts.sp import SP
 from berm.world.world import World
 
 if TYPE_CHECKING:

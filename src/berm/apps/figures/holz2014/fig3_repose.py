@@ -9,7 +9,7 @@ from berm.apps.figures.base import Figure, Measured, Say, Verdict, mean_and_spre
 from berm.apps.figures.holz2014 import FIGURES
 from berm.apps.figures.holz2014.drawing import draw_pile
 from berm.apps.figures.holz2014.piles import ours, pour, published
-from berm.solvers.p2 import P2
+from berm.solvers.p2.solver import P2
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas

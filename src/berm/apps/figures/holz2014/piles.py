@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from berm.scenes.base import make_params, scene
-from berm.solvers.p2 import P2
+from berm.solvers.p2.solver import P2
 from berm.world.measure import Slope, angle_of_repose
 from berm.world.world import World
 

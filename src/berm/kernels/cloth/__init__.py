@@ -1,0 +1,1 @@
+"""Cloth: links, faces, and cloth that meets itself."""

@@ -1,0 +1,101 @@
+"""Leap-frog of spheres and rigid bodies made of spheres, with the forces of all contacts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from berm.kernels.dem.body_blocks import (
+    BATCH,
+    drain_block,
+    fill_block,
+    finish_block,
+    move_batch,
+)
+from berm.kernels.dem.contact_blocks import LANES, LAW_NUMBERS, NUMBERS, WHO
+from berm.kernels.dem.pair_forces import pair_slab
+from berm.kernels.dem.sphere_motion import kick_slab, move_slab
+from berm.kernels.dem.wall_forces import wall_slab
+from berm.kernels.jit import pjit, prange
+
+
+@pjit
+def advance(
+    done, steps, due, h, gravity, owner, ref, stale, stamp, only_forces, elapsed, keep, fraction,
+    pair_law, wall_law, slab, colour, turn, ptr, mine, nbr, hist, x, v, spin, material, alike, nmat,
+    prm, f, per_second, row, body, face, count, wall_hist, total, shapes, shape, pose, substance,
+    mesh, ranges, tri, normals, frame, dims, starts, members, field, corners, fan_starts, fans,
+    first, rows, place, pace, attitude, momentum, seat, form, seats, arms, blocks, alike_turn,
+    stats,
+):  # fmt: skip
+    """Leap-frog from step `done` to `steps` of a world step; stop early where the list is stale.
+
+    due: the list was made anew in the middle of a step, and its forces are still to be found.
+    only_forces: add the forces of all contacts at the `fraction` of the world step to f (n, 8) and
+    to what bodies feel, total (slabs, nb, 8), `elapsed` (s) after contacts last kept their memory;
+    keep it now or not; and return. stamp: number of the next time that contacts keep their memory;
+    what was kept at the one before holds. Returns the steps that are done; where it is less than
+    `steps`, forces are due.
+    """
+    gx, gy, gz = gravity[0], gravity[1], gravity[2]
+    chunks = blocks.shape[0]  # bodies stay in blocks for all steps
+    batches = (chunks + BATCH - 1) // BATCH
+    nslab = slab.shape[0] - 1
+    # where all spheres are parts of bodies, none moves alone
+    singles = nslab if rows.shape[0] < slab[nslab] else 0
+    # blocks of contacts of each slab, with spheres and with walls, for all steps
+    block, who = np.ones((2, nslab, NUMBERS)), np.zeros((2, nslab, WHO), np.int64)
+    numbers, kinds = np.ones((2, nslab, LAW_NUMBERS * LANES)), np.full((2, nslab, LANES), -1)
+    if not only_forces:
+        for c in prange(chunks):
+            fill_block(np.int64(c), first, place, pace, attitude, momentum, blocks)
+    while done < steps or due or only_forces:
+        if not due and not only_forces:
+            kick = h if done > 0 else 0.5 * h  # two half kicks in one but for the first
+            if batches > 0:
+                for c in prange(batches):
+                    move_batch(
+                        np.int64(c), h, kick, gx, gy, gz, first, rows, seat, form, seats, arms,
+                        blocks, alike_turn, x, v, spin, f, stale[nslab:],
+                    )  # fmt: skip
+            if singles > 0:  # to begin a parallel loop takes a microsecond, empty or not
+                for number in prange(singles):
+                    move_slab(
+                        np.int64(number), slab, owner, h, kick, gx, gy, gz, x, v, spin, f, ref,
+                        stale,
+                    )  # fmt: skip
+            far = False
+            for k in range(nslab + batches):
+                far |= stale[k]
+            if far:
+                for c in prange(chunks):
+                    drain_block(np.int64(c), first, place, pace, attitude, momentum, blocks)
+                return done
+        due = False
+        if not only_forces:
+            fraction = (done + 1.0) / steps
+        for c in range(colour.shape[0] - 1):
+            for at in prange(colour[c], colour[c + 1]):
+                pair_slab(
+                    turn[at], pair_law, slab, ptr, mine, nbr, hist, x, v, spin, material, alike,
+                    nmat, prm, f, elapsed, stamp, keep, block[0], who[0], numbers[0], kinds[0],
+                    stats,
+                )  # fmt: skip
+                wall_slab(
+                    turn[at], wall_law, x, v, spin, material, nmat, prm, f, elapsed, keep,
+                    fraction, per_second, row, body, face, count, wall_hist, total, shapes, shape,
+                    pose, substance, mesh, ranges, tri, normals, frame, dims, starts, members,
+                    field, corners, fan_starts, fans, block[1], who[1], numbers[1], kinds[1],
+                    stats,
+                )  # fmt: skip
+        stamp += 1.0
+        if only_forces:
+            return done
+        done += 1
+    for c in prange(chunks):
+        finish_block(
+            np.int64(c), 0.5 * h, gx, gy, gz, first, rows, place, pace, attitude, momentum, seat,
+            form, seats, arms, blocks, x, v, spin, f,
+        )  # fmt: skip
+    for number in prange(singles):
+        kick_slab(np.int64(number), slab, owner, 0.5 * h, gx, gy, gz, x, v, spin, f)
+    return done

@@ -1,0 +1,1 @@
+"""Distances to shapes, search grids of meshes, rotations."""

@@ -1,0 +1,1 @@
+"""Rigid bodies: motion, contacts, joints, and solvers of their constraints."""

@@ -1,0 +1,343 @@
+"""P2 by sweeps: Gauss-Seidel over the contacts, in parallel; berm's default.
+
+The contact law of [Holz14] on impulses that are kept from substep to substep (`p2_law`). Contacts
+are taken eight at a time, one of each lane of the list, whose grains lie far apart; each answer
+moves both grains at once, so that the next contact sees it. Slabs whose rows do not meet run side
+by side, one colour after the other, so the order, and with it every bit, is the same on any number
+of threads.
+
+**Deviation** from print: corrections are applied at once instead of averaged (9). A pair's two
+corrections are equal and opposite; averaging breaks that.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from berm.kernels.jit import inline, inner, pjit, prange
+from berm.kernels.p2.contacts import (
+    ROOM,
+    astray,
+    constants,
+    gravity_of,
+    note_overlaps,
+    pair_response,
+    predict_row,
+    set_row,
+    wall_response,
+)
+from berm.kernels.p2.law import (
+    FRACTION,
+    INV_H,
+    KEEP,
+    LAST,
+    MEMORY,
+    SHARE,
+    SLEEP,
+    STATS,
+    WEIGHT,
+    H,
+)
+from berm.kernels.search.neighbours import room_left
+from berm.kernels.simd.vec8 import (
+    fetch8_at,
+    fma,
+    gather12_at,
+    lane,
+    load,
+    quad,
+    quad_of,
+    scatter_add_tail8,
+    scatter_tail8_at,
+    select,
+    set_quad,
+    splat4,
+    vmax,
+    with_last,
+)
+
+# Rows are in no order that the processor could guess, so it is told what comes so much later:
+# in a million grains, which no cache holds, a sweep takes half the time
+SLOTS_AHEAD, SLICES_AHEAD = 4, 2
+SURE = np.float32(0.999)  # of the room that is left: rounding must not make it more than it is
+
+
+@inline
+def pushing(fx, fy, fz, zero, one):
+    """1 where a contact has an impulse, else 0."""
+    return select(fma(fx, fx, fma(fy, fy, fz * fz)) > zero, one, zero)
+
+
+@inner
+def _pairs_slab(s, part, lanes, ptr, nbr, imp, row, mat, nmat, common, table, par, flags, stats):
+    law = constants(par, table, common)
+    zero, one, _, _, memory, scale, _, _, _, _, _, _, _, _ = law
+    none = imp[:0]
+    total = zero
+    most = zero
+    number = zero
+    last_slice = part[s + 1] - 1
+    last_slot = ptr[last_slice + 1] - 1
+    for q in range(part[s], part[s + 1]):
+        if ptr[q] == ptr[q + 1]:
+            continue
+        fetch8_at(row, lanes, 8 * min(q + SLICES_AHEAD, last_slice))
+        rows = load(lanes, 8 * q)
+        x, y, z, r, ax, ay, az, w, bx, by, bz, count = gather12_at(row, lanes, 8 * q)
+        at = 8 * ptr[q]
+        partner = gather12_at(row, nbr, at)
+        for slot in range(ptr[q], ptr[q + 1]):
+            # the rows of a slice share no grain, so the next partners can be fetched before
+            # these have moved, and what was fetched is still true: memory and arithmetic overlap
+            after = 8 * min(slot + 1, ptr[q + 1] - 1)
+            fetch8_at(row, nbr, 8 * min(slot + SLOTS_AHEAD, last_slot))
+            partner_next = gather12_at(row, nbr, after)
+            fx, fy, fz, px, py, pz, gap, _ = pair_response(
+                rows, (x, y, z, r, ax, ay, az, w, bx, by, bz, zero), load(nbr, at), partner, slot,
+                law, scale, imp, none, mat, nmat, common, table, flags,
+            )  # fmt: skip
+            ones = pushing(fx, fy, fz, zero, one)
+            kx = fma(zero - memory, px, fx)
+            ky = fma(zero - memory, py, fy)
+            kz = fma(zero - memory, pz, fz)
+            fx = fx - px
+            fy = fy - py
+            fz = fz - pz
+            _, _, _, _, cx, cy, cz, wj, dx, dy, dz, others = partner
+            against = zero - wj
+            scatter_tail8_at(
+                row, nbr, at,
+                (
+                    fma(against, kx, cx), fma(against, ky, cy), fma(against, kz, cz), wj,
+                    fma(against, fx, dx), fma(against, fy, dy), fma(against, fz, dz),
+                    others + ones,
+                ),
+            )  # fmt: skip
+            ax = fma(w, kx, ax)
+            ay = fma(w, ky, ay)
+            az = fma(w, kz, az)
+            bx = fma(w, fx, bx)
+            by = fma(w, fy, by)
+            bz = fma(w, fz, bz)
+            count = count + ones
+            if flags & STATS:
+                depth = vmax(zero - gap, zero)
+                total = total + depth
+                most = vmax(depth, most)
+                number = number + select(depth > zero, one, zero)
+            at = after
+            partner = partner_next
+        scatter_tail8_at(row, lanes, 8 * q, (ax, ay, az, w, bx, by, bz, count))
+    if flags & STATS:
+        note_overlaps(s, total, most, number, stats)
+
+
+@inner
+def _walls_slab(
+    s, w_count, w_rows, w_body, w_plane, w_imp, w_total, row, mat, nmat, body_mat, table, par,
+    flags, stats,
+):  # fmt: skip
+    law = constants(par, table, 0)
+    zero, one, _, _, memory, scale, _, _, _, _, _, _, _, _ = law
+    for b in range(0, w_count[s], 8):
+        turns = 0
+        for m in range(b, min(b + 8, w_count[s])):
+            turns = max(turns, int(w_plane[s, m, 7]))
+        for turn in range(turns + 1):
+            rows, valid, fx, fy, fz, px, py, pz, w, _, gap, _ = wall_response(
+                b, w_count[s], turn, law, scale, w_rows[s], w_body[s], w_plane[s], w_imp[s],
+                w_total[s], row, mat, nmat, body_mat, table, par, flags,
+            )  # fmt: skip
+            w = select(valid, w, zero)
+            scatter_add_tail8(
+                row, rows,
+                (
+                    w * fma(zero - memory, px, fx), w * fma(zero - memory, py, fy),
+                    w * fma(zero - memory, pz, fz), zero,
+                    w * (fx - px), w * (fy - py), w * (fz - pz), pushing(fx, fy, fz, zero, one),
+                ),
+            )  # fmt: skip
+            if flags & STATS:
+                for m in range(8):
+                    stats[s, 1] = max(stats[s, 1], -lane(gap, m))
+
+
+@inner
+def sweep_slab(
+    s, part, lanes, ptr, nbr, imp, row, mat, nmat, common, table, w_count, w_rows, w_body, w_plane,
+    w_imp, w_total, body_mat, par, flags, stats,
+):  # fmt: skip
+    """One pass over the contacts of a slab: pairs, then bodies."""
+    for c in (0, 1, 2, 5):
+        stats[s, c] = 0.0
+    _pairs_slab(
+        s, part, lanes, ptr, nbr, imp, row, mat, nmat, common, table, par, flags, stats
+    )
+    if w_count[s] > 0:
+        _walls_slab(
+            s, w_count, w_rows, w_body, w_plane, w_imp, w_total, row, mat, nmat, body_mat, table,
+            par, flags, stats,
+        )  # fmt: skip
+
+
+@inner
+def move_slab(s, slab, row, par, flags, ref, stats):
+    """End of a substep: displacement to velocity and position (3), prediction of the next (2)."""
+    none = par[H] - par[H]
+    step = quad_of(par[H], par[H], par[H], none)  # behind the velocity stands the room
+    rate = splat4(par[INV_H])
+    keep = splat4(par[KEEP])
+    pull = gravity_of(par)
+    still = pull - pull
+    energy = 0.0
+    largest = 0.0
+    off = False
+    for i in range(slab[s], slab[s + 1]):
+        w = lane(quad(row, 4 * i + 1), 3)
+        moved = quad(row, 4 * i + 2)
+        old = quad(row, 4 * i + 3)
+        count = lane(moved, 3)
+        free = fma(step, old, pull)
+        pushed = with_last(moved, none) - free  # what contacts did: exactly nothing without one
+        if count == 0.0:
+            pushed = still
+        moved = free + pushed
+        ux = lane(moved, 0)
+        uy = lane(moved, 1)
+        uz = lane(moved, 2)
+        size = ux * ux + uy * uy + uz * uz
+        speed = fma(rate, pushed + pull, old)
+        if size < par[SLEEP] and count > 0.0:  # only what rests on something
+            moved = still
+            speed = still
+            size = size - size
+        here = quad(row, 4 * i) + moved
+        free = fma(step, speed, pull)
+        set_row(i, here, with_last(fma(keep, pushed, free), w), free + pushed, row)
+        # most grains stay where they are sure to be on their way, and `ref` is not read
+        way = abs(ux) + abs(uy) + abs(uz)
+        room = lane(old, 3) - way
+        if not room >= way:
+            off = off or astray(i, here, moved, ref)
+            room = SURE * room_left(i, lane(here, 0), lane(here, 1), lane(here, 2), ref)
+        set_quad(row, 4 * i + 3, with_last(speed, room))
+        if flags & STATS:
+            energy += size / w
+            largest = max(largest, size)
+            if not np.isfinite(size) and stats[s, 5] == 0.0:
+                stats[s, 5] = i + 1
+    stats[s, 3] = 0.5 * energy * par[INV_H] * par[INV_H]
+    stats[s, 4] = largest
+    stats[s, 6] = 1.0 if off else 0.0
+
+
+@inner
+def leave_slab(s, slab, x, v, warm, row, par):
+    """Write what the rows hold after the last substep: positions, velocities, what contacts do."""
+    step = quad_of(par[H], par[H], par[H], par[H] - par[H])
+    pull = gravity_of(par)
+    for i in range(slab[s], slab[s + 1]):
+        speed = quad(row, 4 * i + 3)
+        set_quad(x, i, quad(row, 4 * i))
+        set_quad(v, i, with_last(speed, lane(quad(row, 4 * i + 1), 3)))
+        set_quad(warm, i, quad(row, 4 * i + 2) - fma(step, speed, pull))
+
+
+@inner
+def clear_warm(s, slab, warm):
+    for i in range(slab[s], slab[s + 1]):
+        for c in range(4):
+            warm[i, c] = 0.0
+
+
+@inner
+def gather_warm(s, part, lanes, ptr, nbr, imp, v, warm, w_count, w_rows, w_imp):
+    """Displacement of each grain by the impulses that the lists hold now."""
+    for q in range(part[s], part[s + 1]):
+        for slot in range(ptr[q], ptr[q + 1]):
+            for m in range(8):
+                i = lanes[8 * q + m]
+                j = nbr[8 * slot + m]
+                if i != j:
+                    for c in range(3):
+                        p = imp[24 * slot + 8 * c + m]
+                        warm[i, c] += v[i, 3] * p
+                        warm[j, c] -= v[j, 3] * p
+    for b in range(w_count[s]):
+        i = w_rows[s, b]
+        for c in range(3):
+            warm[i, c] += v[i, 3] * w_imp[s, b, c]
+
+
+@inner
+def predict_slab(s, slab, x, v, warm, row, par, fresh):
+    """Rows before the first substep; a grain that nobody has moved since keeps its room."""
+    for i in range(slab[s], slab[s + 1]):
+        room = row[i, ROOM]
+        if fresh or row[i, 0] != x[i, 0] or row[i, 1] != x[i, 1] or row[i, 2] != x[i, 2]:
+            room = par[H] - par[H]  # not known yet
+        predict_row(i, x, v, warm, row, par, v[i, 3])
+        row[i, ROOM] = room
+
+
+@pjit
+def solve(
+    slab, part, colour, turn, lanes, ptr, nbr, imp, x, v, row, warm, mat, nmat, common, table,
+    w_count, w_rows, w_body, w_plane, w_imp, w_total, body_mat, par, base_flags, iterations, first,
+    substeps, memory, fresh, ref, stats,
+):  # fmt: skip
+    """Substeps of a step from `first` on; return the next one to do.
+
+    turn[colour[c] : colour[c + 1]] are the slabs of colour c. fresh: contacts were found anew, so
+    what they do to each grain is summed again, without those that are gone. A grain that was
+    knocked off the way that the list covers ends the call early. Contacts with bodies were found
+    at `first`.
+    """
+    n = slab.shape[0] - 1
+    par[WEIGHT] = par[INV_H] * par[INV_H] / substeps
+    ahead = substeps - first
+    par[SHARE] = 1.0 / ahead
+    par[KEEP] = memory
+    par[MEMORY] = memory
+    if fresh:
+        for number in prange(n):
+            s = np.int64(number)  # one type, one compile
+            clear_warm(s, slab, warm)
+        for c in range(colour.shape[0] - 1):
+            for k in prange(colour[c], colour[c + 1]):
+                gather_warm(
+                    turn[k], part, lanes, ptr, nbr, imp, v, warm, w_count, w_rows, w_imp
+                )
+    for number in prange(n):
+        s = np.int64(number)
+        predict_slab(s, slab, x, v, warm, row, par, fresh)
+    done = first
+    while done < substeps:
+        par[FRACTION] = (done - first) / ahead
+        for it in range(iterations):
+            flags = base_flags
+            par[MEMORY] = memory if it == 0 else 1.0
+            if it == iterations - 1:
+                flags |= LAST
+                if done == substeps - 1:
+                    flags |= STATS
+            for c in range(colour.shape[0] - 1):
+                for k in prange(colour[c], colour[c + 1]):
+                    sweep_slab(
+                        turn[k], part, lanes, ptr, nbr, imp, row, mat, nmat, common, table,
+                        w_count, w_rows, w_body, w_plane, w_imp, w_total, body_mat, par, flags,
+                        stats,
+                    )  # fmt: skip
+        for number in prange(n):
+            s = np.int64(number)
+            move_slab(s, slab, row, par, flags, ref, stats)
+        done += 1
+        off = 0.0
+        for s in range(n):
+            off += stats[s, 6]
+        if off > 0.0:
+            break
+    for number in prange(n):
+        s = np.int64(number)
+        leave_slab(s, slab, x, v, warm, row, par)
+    return done

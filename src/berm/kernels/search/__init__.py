@@ -1,0 +1,1 @@
+"""Which grains are near each other, and the order in which they are seen to."""

@@ -1,0 +1,1 @@
+"""Vectors of four and eight lanes, compiled or plain."""

@@ -1,0 +1,1 @@
+"""Velocity time stepping: rows, laws and iterations, [Francu14]."""

@@ -1,0 +1,1 @@
+"""Contacts of grains with the shapes of bodies."""

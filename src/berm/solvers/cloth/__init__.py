@@ -1,0 +1,1 @@
+"""Cloth as rows of the loop that all else is solved in."""

@@ -1,0 +1,408 @@
+"""Smooth discrete elements: spheres and rigid bodies of spheres that turn, [Bell05]."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from berm.core.clumps import ALL_TO_TOUCHING
+from berm.core.errors import InputError, SimulationError
+from berm.core.grains import Grains
+from berm.core.report import StepReport
+from berm.core.rotations import turned
+from berm.kernels.dem import body_blocks, leap_frog
+from berm.kernels.dem import pair_forces as stats
+from berm.kernels.dem.totals import body_energy, grain_totals, lightest_body
+from berm.kernels.jit import address, use_threads_for
+from berm.laws.base import ROLES, Law, NormalLaw, law
+from berm.laws.compose import composed
+from berm.solvers.base import SOLVERS, Stages, WorldView
+from berm.solvers.dem import rkf45
+from berm.solvers.dem.seats import seats_of
+from berm.solvers.dem.start import check_start
+from berm.solvers.search.list_rooms import rooms
+from berm.solvers.search.pair_list import PairList
+from berm.solvers.walls.boundaries import Boundaries
+
+Array = npt.NDArray[Any]
+
+INTEGRATORS = ("verlet", "rkf45")
+FEWEST = 10  # steps a contact below which a step that a user gave is refused
+DAMPED = 0.4  # of m / k_d: the longest step beside a damper, for grains with many contacts
+SLOWEST = 0.1  # m/s: the least speed for which a step is chosen
+
+
+@SOLVERS.register("dem")
+@dataclass
+class DEM:
+    """Contact forces from overlaps and velocities, integrated with small steps, [Bell05].
+
+    normal, tangential, rolling, cohesion: contact laws, by name, as {law: name, option: value}, or
+    as objects of `berm.laws`. integrator: "verlet" (fixed steps) or "rkf45" (adaptive, 3.4).
+    step_size (s): None: contact time / steps_a_contact; the world's step is cut into whole steps of
+    the solver. tolerance: of RKF45, in smallest radii and their speed of fall. skin: margin of the
+    neighbour list, in radii. start_overlap: the largest, in radii, that is taken for a start and
+    not for a mistake.
+    """
+
+    normal: Any = "hertz"
+    tangential: Any = "history"
+    rolling: Any = "none"
+    cohesion: Any = "none"
+    integrator: str = "verlet"
+    step_size: float | None = None
+    steps_a_contact: int = 25
+    tolerance: float = 1e-4
+    skin: float = 0.3
+    start_overlap: float = 0.1
+
+    name = "dem"
+    precision = "float64"
+
+    def __post_init__(self) -> None:
+        if self.integrator not in INTEGRATORS:
+            raise InputError("solver dem: integrator", self.integrator, ", ".join(INTEGRATORS))
+        for field, low, high in (
+            ("steps_a_contact", FEWEST, 10_000),
+            ("tolerance", 1e-12, 1.0),
+            ("skin", 0.01, 2.0),
+            ("start_overlap", 0.0, 2.0),
+        ):
+            value = getattr(self, field)
+            if not (math.isfinite(value) and low <= value <= high):
+                raise InputError(f"solver dem: {field}", value, f"{low} to {high}")
+        if self.step_size is not None and not (
+            math.isfinite(self.step_size) and self.step_size > 0.0
+        ):
+            raise InputError("solver dem: step_size", self.step_size, "a time above 0, s")
+        self.laws: dict[str, Law] = {role: law(role, getattr(self, role)) for role in ROLES}
+        self._ready_for: int | None = None
+
+    def options(self) -> dict[str, Any]:
+        """Return the options by name, as plain values."""
+        laws = {role: one.options() for role, one in self.laws.items()}
+        names = ("integrator", "step_size", "steps_a_contact", "tolerance", "skin", "start_overlap")
+        return laws | {name: getattr(self, name) for name in names}
+
+    def prepare(self, world: WorldView) -> None:
+        """Give the grains a spin and make the solver's own arrays."""
+        if self._ready_for == id(world):
+            return
+        if self._ready_for is not None:
+            raise InputError("solver dem", "in use", "a solver object belongs to one world only")
+        self._ready_for = id(world)
+        if world.grains.dtype != np.float64:
+            raise InputError("solver dem: precision", str(world.grains.dtype), "float64")
+        world.grains.rotate()
+        self.composed = composed(self.laws)
+        width = self.laws["tangential"].history + self.laws["rolling"].history
+        self.pairs = PairList(np.float64, width)
+        self.walls = Boundaries(width)
+        self.table: Array = np.zeros((0, 16))  # numbers of the four laws for each pair of ...
+        self.tabulated: list[Any] = []  # ... these materials, and which of them grains are of
+        self.speed = SLOWEST  # the fastest so far, m/s
+        self.started = False  # forces are known
+        self.kept = 0  # how often contacts have kept their memory
+        self.bodies_seen = 0  # that `walls` knows
+        self.seats: tuple[Array, ...] = ()  # blocks of the bodies, for ...
+        self.seated_for = -1  # ... the list of this number
+        self.rkf_step = 0.0  # s, the last that RKF45 took
+        self.rkf_elapsed = 0.0  # s, since contacts have kept their memory
+
+    # ---- the step --------------------------------------------------------------------------
+
+    def step(self, world: WorldView, dt: float) -> StepReport:
+        """Advance by dt in as many small steps as the contact time asks for."""
+        clock, grains = Stages(), world.grains
+        use_threads_for(grains.n)
+        report = StepReport(grains=grains.n)
+        for body in world.bodies:
+            body.force, body.torque = np.zeros(3), np.zeros(3)
+        if getattr(world, "joints", None):
+            raise InputError(
+                "solver dem: joints", len(world.joints), "none: solver 'p2' has joints"
+            )
+        if grains.n == 0:
+            return report
+        self._tabulate(world)
+        self.fixed = [body for body in world.bodies if not body.dynamic]
+        with clock.stage("search"):
+            self.walls.follow(self.fixed, dt)
+            if grains.changed or self.pairs.slabs == 0:
+                self._search(world, 0.0, report)
+            elif any(body.driven for body in self.fixed) or len(self.fixed) != self.bodies_seen:
+                self._near_walls(world, np.arange(grains.n, dtype=np.int32), 0.0)
+        self.total = np.zeros((self.pairs.slabs, max(len(self.fixed), 1), 8))
+        self.stats = np.zeros((self.pairs.slabs, 4))
+        if not self.started:
+            check_start(self, world)
+            self.forces(world, 0.0, dt, 0.0, keep=True)
+            self.total[:] = 0.0
+            self.started = True
+        steps = self._steps(world, dt)
+        if self.integrator == "rkf45":
+            weight, report.substeps = rkf45.advance(self, world, dt, report, clock)
+        else:
+            self._verlet(world, dt, steps, report, clock)
+            weight, report.substeps = 1.0 / steps, steps
+        self._fill_report(report, world, weight)
+        report.timings = clock.seconds
+        return report
+
+    def _verlet(
+        self, world: WorldView, dt: float, steps: int, report: StepReport, clock: Stages
+    ) -> None:
+        """Leap-frog with fixed steps; the list is made anew when a sphere has gone too far."""
+        done, due = 0, False
+        while True:
+            with clock.stage("solve"):
+                done = self._leap(world, dt, steps, done, due)
+            if done == steps:
+                return
+            with clock.stage("search"):
+                self._search(world, (done + 1) / steps, report)
+            due = True
+
+    def _leap(self, world: WorldView, dt: float, steps: int, done: int, due: bool) -> int:
+        """Steps from `done` on; returns how many are done when the list is stale, or `steps`."""
+        h = dt / steps
+        return self._run(world, dt, done, steps, due, h, False, h, True, 0.0)
+
+    def forces(
+        self, world: WorldView, elapsed: float, dt: float, fraction: float, keep: bool
+    ) -> None:
+        """Set grains.force to the forces of all contacts, `elapsed` (s) after the last memory."""
+        world.grains.force[: world.grains.n] = 0.0
+        self._run(world, dt, 0, 1, False, 0.0, True, elapsed, keep, fraction)
+
+    def _run(self, world: WorldView, dt: float, *how: Any) -> int:
+        g, c = world.grains, world.clumps
+        done, steps, due, h, *rest = how
+        alike = bool((g.material[: g.n] == g.material[0]).all())
+        stale = np.zeros(self.pairs.slabs + -(-c.n // body_blocks.CHUNK), np.bool_)
+        now = leap_frog.advance(
+            done, steps, due, h, np.asarray(world.gravity), g.owner, self.pairs.ref, stale,
+            self.kept + 1.0, *rest, *self._laws(), *self._lists(), g.x, g.v, g.spin, g.material,
+            alike, len(world.materials), self.table, g.force, 1.0 / dt, *self._bounds(), c.first,
+            c.rows, c.place, c.pace, c.turn, c.momentum, *self._seats(world), self.stats,
+        )  # fmt: skip
+        only_forces, _, keep, _ = rest
+        self.kept += int(keep) if only_forces else int(now - done)
+        return int(now)
+
+    def _seats(self, world: WorldView) -> tuple[Array, ...]:
+        """Blocks of the bodies, made anew with the list of pairs."""
+        if self.seated_for != self.pairs.moves:
+            self.seated_for, self.seats = self.pairs.moves, seats_of(world.clumps, world.grains)
+        return self.seats
+
+    def _laws(self) -> tuple[Any, Any]:
+        return address(self.composed.pair_forces), address(self.composed.wall_forces)
+
+    def _lists(self) -> tuple[Array, ...]:
+        p = self.pairs
+        return p.slab, p.colour, p.turn, p.ptr, p.mine, p.nbr, p.hist
+
+    def _bounds(self) -> tuple[Array, ...]:
+        w = self.walls
+        return (
+            w.row, w.body, w.face, w.count, w.hist, self.total, w.kinds, w.shape, w.pose,
+            w.substance, *w.meshes(),
+        )  # fmt: skip
+
+    def _search(self, world: WorldView, fraction: float, report: StepReport) -> None:
+        """Sort the spheres, list the pairs and the walls anew, and find each body's spheres."""
+        grains, clumps = world.grains, world.clumps
+        if grains.changed and clumps.n:
+            clumps.find_rows(grains)
+        room = rooms(grains, clumps, self.skin)
+        self.pairs.build_for(grains, room)
+        if clumps.n:
+            clumps.follow_rows(self.pairs.order)
+            clumps.ref[:, :3], clumps.ref[:, 4:] = clumps.position, clumps.turn
+            clumps.ref[:, 3] = room.of_body**2
+        self._near_walls(world, self.pairs.came_from, fraction)
+        report.rebuilt += 1
+
+    def _near_walls(self, world: WorldView, was: Array, fraction: float) -> None:
+        grains = world.grains
+        self.walls.find(grains.x, self.pairs.ref, self.pairs.slab, was, fraction)
+        self.bodies_seen = len(self.fixed)
+
+    # ---- laws and step sizes ---------------------------------------------------------------
+
+    def _tabulate(self, world: WorldView) -> None:
+        """Fill `table` anew if materials have changed, or what grains are made of.
+
+        Boundaries do not meet each other, so that a law need not know what they would do.
+        """
+        of_grains = world.grains.material[: world.grains.n]
+        grown = (np.bincount(of_grains, minlength=len(world.materials)) > 0).tolist()
+        if self.tabulated == [world.materials, grown]:
+            return
+        self.tabulated = [list(world.materials), grown]
+        roles = ("normal", "tangential", "rolling", "cohesion")
+        kinds = list(zip(world.materials, grown, strict=True))
+        rows = [
+            [number for role in roles for number in self.laws[role].numbers(a, b)]
+            if a_grows or b_grows
+            else [0.0] * 16
+            for a, a_grows in kinds
+            for b, b_grows in kinds
+        ]
+        self.table = np.array(rows)
+
+    def contact_time(self, world: WorldView) -> float:
+        """Shortest duration (s) of a collision of the grains of this world at their top speed."""
+        grains, clumps, normal = world.grains, world.clumps, self.laws["normal"]
+        assert isinstance(normal, NormalLaw)
+        used = np.zeros(len(world.materials), np.bool_)
+        energy, fastest, light, radius, bad = grain_totals(
+            grains.n, grains.x, grains.v, grains.spin, grains.owner, grains.material, used
+        )
+        _check_finite(grains, energy, bad)
+        if clumps.n:
+            light = max(light, float(lightest_body(
+                clumps.first, clumps.place, clumps.momentum, clumps.inertia, ALL_TO_TOUCHING
+            )))  # fmt: skip
+        lightest = 1.0 / light
+        self.speed = max(self.speed, fastest)
+        # boundaries do not meet each other, be they of steel
+        self._tabulate(world)
+        kinds = len(world.materials)
+        table = self.table.reshape(kinds, kinds, -1)[used].reshape(-1, self.table.shape[1])
+        met = (0.5 * radius, 0.5 * lightest, self.speed)
+        shortest = min(normal.contact_time(tuple(row[:4]), *met) for row in table)
+        # a damper that is given slows a mass in m / k_d, however soft the spring beside it
+        damped = max(normal.damping(tuple(row[:4]), *met) for row in table)
+        if damped > 0.0:
+            shortest = min(shortest, FEWEST * DAMPED * 0.5 * lightest / damped)
+        # a shear damper slows the point of contact of a sphere, with 2/7 of its mass, in m / k_t
+        viscous = max(self.laws["tangential"].viscosity(tuple(row[4:8])) for row in table)
+        if viscous > 0.0:
+            shortest = min(shortest, FEWEST * 2.0 / 7.0 * 0.5 * lightest / viscous)
+        return shortest
+
+    def _steps(self, world: WorldView, dt: float) -> int:
+        """Return into how many steps dt is cut, or refuse a step that is too large."""
+        contact = self.contact_time(world)
+        if self.step_size is None:
+            return max(1, math.ceil(dt / (contact / self.steps_a_contact)))
+        steps = max(1, math.ceil(dt / self.step_size - 1e-9))
+        if dt / steps > contact / FEWEST and self.integrator == "verlet":
+            raise InputError(
+                "solver dem: step_size",
+                self.step_size,
+                f"at most {contact / FEWEST:.3g} s, a tenth of the shortest contact time of "
+                f"{contact:.3g} s; or softer materials, or step_size None",
+            )
+        return steps
+
+    # ---- what others ask -------------------------------------------------------------------
+
+    def touching(self, world: WorldView) -> tuple[Array, Array, Array]:
+        """Rows i, j and overlap (m) of all touching pairs."""
+        i, j = self.pairs.pairs()
+        x = world.grains.x
+        gap = np.linalg.norm(x[j, :3] - x[i, :3], axis=1) - x[i, 3] - x[j, 3]
+        near = gap < 0.0
+        return i[near], j[near], -gap[near]
+
+    def elastic_energy(self, world: WorldView) -> float:
+        """Energy (J) stored in the normal springs between grains; walls and shear are left out."""
+        _, energy = self._elastic(world)
+        return float(energy.sum())
+
+    def _elastic(self, world: WorldView) -> tuple[Array, Array]:
+        grains, normal = world.grains, self.laws["normal"]
+        assert isinstance(normal, NormalLaw)
+        i, j, xi = self.touching(world)
+        r, q = grains.x[i, 3], grains.x[j, 3]
+        kind = grains.material[i] * len(world.materials) + grains.material[j]
+        self._tabulate(world)
+        numbers = self.table[kind, :4].T
+        m_eff = 1.0 / (grains.v[i, 3] + grains.v[j, 3])
+        force, energy = normal.elastic(numbers, xi, r * q / (r + q), m_eff)
+        return np.asarray(force), np.asarray(energy)
+
+    def grain_fields(self, world: WorldView) -> dict[str, Array]:
+        """Largest overlap (m) and sum of elastic normal forces (N) of each grain, no walls."""
+        grains = world.grains
+        overlap, force = np.zeros(grains.n), np.zeros(grains.n)
+        if not grains.changed and self.pairs.slabs > 0:
+            i, j, xi = self.touching(world)
+            push, _ = self._elastic(world)
+            for rows in (i, j):
+                np.maximum.at(overlap, rows, xi)
+                np.add.at(force, rows, push)
+        return {"overlap": overlap, "force": force}
+
+    def _fill_report(self, report: StepReport, world: WorldView, weight: float) -> None:
+        grains, clumps, found = world.grains, world.clumps, self.stats
+        report.contacts = int(found[:, stats.CONTACTS].sum())
+        report.wall_contacts = int(found[:, stats.WALLS].sum())
+        report.overlap_mean = float(found[:, stats.SUM].sum()) / max(report.contacts, 1)
+        report.overlap_max = float(found[:, stats.DEEPEST].max())
+        total = weight * self.total.sum(axis=0)
+        for b, body in enumerate(self.fixed):
+            body.force, body.torque = total[b, :3], total[b, 4:7]
+        if clumps.n:
+            self._lead_bodies(world)
+        used = np.zeros(len(world.materials), np.bool_)
+        energy, _, _, _, bad = grain_totals(
+            grains.n, grains.x, grains.v, grains.spin, grains.owner, grains.material, used
+        )
+        if clumps.n:
+            energy += body_energy(clumps.place, clumps.pace, clumps.momentum, clumps.inertia)
+        report.kinetic_energy = energy
+        _check_finite(grains, energy, bad)
+
+    def _lead_bodies(self, world: WorldView) -> None:
+        """Let dynamic bodies follow the clumps that cover them; forces are those of now."""
+        clumps = world.clumps
+        for body in world.bodies:
+            row = clumps.row_of(clumps.bodies[body.name]) if body.dynamic else None
+            if row is None:
+                continue
+            free, turn = body.dynamics, clumps.turn[row : row + 1]
+            free.centre, free.speed = clumps.position[row].copy(), clumps.velocity[row].copy()
+            free.turn = clumps.turn[row].copy()
+            free.spin = turned(turn, clumps.momentum[row : row + 1, :3])[0]
+            body.follow()
+            rows = clumps.rows[clumps.first[row] : clumps.first[row + 1]]
+            push = world.grains.force[rows]
+            arm = world.grains.x[rows, :3] - body.position
+            body.force = push[:, :3].sum(axis=0)
+            body.torque = (push[:, 4:7] + np.cross(arm, push[:, :3])).sum(axis=0)
+
+    def state(self) -> dict[str, Any]:
+        """Everything that a bit-for-bit restart needs."""
+        names = ("speed", "started", "rkf_step", "rkf_elapsed", "bodies_seen", "kept")
+        return {"pairs": self.pairs.state(), "walls": self.walls.state()} | {
+            name: getattr(self, name) for name in names
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put a state back."""
+        if "kept" not in state:
+            raise InputError("checkpoint: solver dem", "of an older version", "one of this version")
+        self.pairs.restore(state["pairs"])
+        self.seated_for = -1
+        self.walls.restore(state["walls"])
+        self.speed, self.started = float(state["speed"]), bool(state["started"])
+        self.rkf_step, self.rkf_elapsed = float(state["rkf_step"]), float(state["rkf_elapsed"])
+        self.bodies_seen, self.kept = int(state["bodies_seen"]), int(state["kept"])
+
+
+def _check_finite(grains: Grains, energy: float, bad: int) -> None:
+    """Stop where a row is non-finite (-1: none), or the energy of all (J) is."""
+    if bad >= 0 or not math.isfinite(energy):
+        row = max(int(bad), 0)
+        raise SimulationError(
+            f"grain {int(grains.tag[row])} became non-finite "
+            f"(position {grains.x[row, :3].tolist()}, velocity {grains.v[row, :3].tolist()})"
+        )

@@ -1,0 +1,1 @@
+"""Rigid bodies, joints and contacts between them, under every solver."""

@@ -1,0 +1,1 @@
+"""Parallel particles, [Holz14]."""

@@ -1,0 +1,1 @@
+"""Lists of pairs of grains, kept while they hold."""

@@ -1,0 +1,1 @@
+"""Velocity time stepping and sequential positions, [Francu14]."""

@@ -1,0 +1,352 @@
+"""VTS: velocity time stepping with exchangeable iterations, [Francu14] Sec. 3."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from berm.core.errors import InputError, SimulationError
+from berm.core.report import StepReport
+from berm.kernels.jit import use_threads_for
+from berm.kernels.search.grain_fields import pair_fields, wall_fields
+from berm.kernels.vts import krylov as vts_krylov
+from berm.kernels.vts import law as at
+from berm.kernels.vts import motion as vts_motion
+from berm.solvers.base import SOLVERS, Stages, WorldView
+from berm.solvers.cloth.cloth_rows import ClothRows
+from berm.solvers.vts.body_rows import BodyRows
+from berm.solvers.vts.grain_rows import GrainContacts, Pairing
+from berm.solvers.vts.iterations import ITERATIONS, Iteration, Tuning
+from berm.solvers.vts.rows import Rows
+
+Array = npt.NDArray[Any]
+
+FRICTION = {"none": at.NONE, "box": at.BOX, "cone": at.CONE, "relaxed": at.RELAXED, "post": at.NONE}
+
+
+@SOLVERS.register("vts")
+@dataclass
+class VTS:
+    """Velocity time stepping: the MLCP (6)-(9) with accumulated, projected impulses.
+
+    iteration: "gs" (Gauss-Seidel (29), default), "jacobi" (26), "split" (Jacobi with masses split
+    among contacts), "ij" (improved Jacobi (38)), "mr" (minimum residual (30)), "cr" (conjugate
+    residuals (33)). iterations, substeps: passes a substep, substeps a step.
+    gamma: part of a penetration that one substep takes away, (9).
+    omega: relaxation, (26), (29), (32); None: 1.5 for gs, 1 for ij where steps are safe, else 0.5.
+    safe: Jacobi kinds never step further than safe / sum(n_b w_b), see `kernels.vts_jacobi`; 0: as
+    printed.
+    a, b: growth of beta, (36). exact: alpha of mr and cr by their formulas instead of alpha_0.
+    friction: "cone" (12), "box" (15), "relaxed" (39), "post" (after the solver, Sec. 5), "none".
+    restitution: for all contacts; None: that of the materials.
+    warm: part of the last impulses that a substep starts from; None: 1 for gs, 0.8 for ij, else
+    0.9.
+    record: keep the residual of every iteration of a step in `history`.
+    skin: margin of the list of pairs; tolerance: gap up to which a contact takes part, both in
+    radii. sleep: only 0; scenes hand it to every solver.
+    """
+
+    iteration: str = "gs"
+    iterations: int = 15
+    substeps: int = 1
+    gamma: float = 0.5
+    omega: float | None = None
+    safe: float = 3.0
+    a: float = 1.0
+    b: float = 0.6
+    exact: bool = False
+    friction: str = "cone"
+    restitution: float | None = None
+    warm: float | None = None
+    record: bool = False
+    skin: float = 0.1
+    tolerance: float = 0.05
+    sleep: float = 0.0
+
+    name = "vts"
+
+    def __post_init__(self) -> None:
+        ITERATIONS.get(self.iteration)
+        if self.friction not in FRICTION:
+            raise InputError(f"solver {self.name}: friction", self.friction, ", ".join(FRICTION))
+        for field, low, high in (
+            ("iterations", 1, 100_000), ("substeps", 1, 100_000), ("gamma", 0.0, 1.0),
+            ("omega", 1e-6, 2.0), ("safe", 0.0, 4.0), ("a", 0.0, 100.0), ("b", 0.0, 10.0),
+            ("restitution", 0.0, 1.0), ("warm", 0.0, 1.0), ("skin", 0.0, 2.0),
+            ("tolerance", 0.0, 1.0), ("sleep", 0.0, 0.0), *self._more_limits(),
+        ):  # fmt: skip
+            value = getattr(self, field)
+            if value is not None and not (math.isfinite(value) and low <= value <= high):
+                raise InputError(f"solver {self.name}: {field}", value, f"{low} to {high}")
+        self._ready_for: int | None = None
+        self.history: list[dict[str, float]] = []
+
+    def _more_limits(self) -> tuple[tuple[str, float, float], ...]:
+        return ()
+
+    def options(self) -> dict[str, Any]:
+        """Return the options by name."""
+        return dataclasses.asdict(self)
+
+    def prepare(self, world: WorldView) -> None:
+        """Make the solver's own arrays for this world."""
+        if self._ready_for == id(world):
+            return
+        if self._ready_for is not None:
+            what = f"solver {self.name}"
+            raise InputError(what, "in use", "a solver object belongs to one world only")
+        self._ready_for = id(world)
+        self.contacts = GrainContacts(world.grains.dtype, self.skin, self.tolerance)
+        self.cloth = ClothRows(world.grains.dtype)
+        self.bodies = BodyRows(world.grains.dtype)
+        self.rows = Rows(world.grains.dtype)
+        self.last_h = 0.0
+        self.used: Iteration | None = None  # of the last solve
+
+    # ---- the step -------------------------------------------------------------------------
+
+    def step(self, world: WorldView, dt: float) -> StepReport:
+        """Advance by dt, substep by substep; bodies feel the mean of their contacts' forces."""
+        clock, h, cloths = Stages(), dt / self.substeps, getattr(world, "cloths", [])
+        use_threads_for(world.grains.n + sum(len(cloth.position) for cloth in cloths))
+        report = StepReport(
+            iterations=self.iterations, substeps=self.substeps, grains=world.grains.n
+        )
+        self.history = []
+        for body in world.bodies:
+            body.force, body.torque = np.zeros(3), np.zeros(3)
+        held = self.bodies.begin(world, self.name)
+        if world.grains.n == 0 and not cloths and not self.bodies.active:
+            return report
+        if cloths:
+            self.cloth.prepare(cloths, self.iterations)
+        for k in range(self.substeps):
+            self._substep(held, h, k * h, clock, report)
+        self.bodies.finish(world)
+        self._fill_report(world, report, h)
+        report.timings = clock.seconds
+        return report
+
+    def _substep(
+        self, world: WorldView, h: float, gone: float, clock: Stages, report: StepReport
+    ) -> None:
+        """One step of (6)-(9): free velocities, contacts, multipliers, positions.
+
+        Dynamic bodies are no part of `world` here: what touches them is in `self.bodies`.
+        """
+        with clock.stage("search"):
+            fresh = self.contacts.search(world.grains, h)
+            report.rebuilt += fresh
+        x, v, material = self._particles(world)
+        vts_motion.fall(v, *(v.dtype.type(h * g) for g in world.gravity))
+        self.bodies.predict(world.gravity, h)
+        with clock.stage("walls"):
+            self.contacts.find_walls(world, h, gone, fresh)
+            if self.cloth.count:
+                self.cloth.detect(world, x, v, world.grains.n, h, gone)
+            self.bodies.find(world, x, v, self.contacts.list, h, fresh)
+        free = v.copy() if self.cloth.own.active else v
+        while True:
+            with clock.stage("assemble"):
+                self._assemble(world, x, v, material, h)
+            with clock.stage("solve"):
+                self._solve(x, v, h, world.grains.n)
+            with clock.stage("walls"):
+                if not self.cloth.own.missed(v, world.grains.n):
+                    break
+            v[:] = free  # again, with what cloth would have passed through
+            self.bodies.rewind()
+        vts_motion.move(x, v, v.dtype.type(h))
+        self.bodies.move(h)
+        with clock.stage("forces"):
+            self._give_back(world, x, v, h)
+
+    def _particles(self, world: WorldView) -> tuple[Array, Array, Array]:
+        """Grains, and cloth behind them: positions, velocities (views where there is no cloth)."""
+        grains = world.grains
+        x, v, material = grains.x[: grains.n], grains.v[: grains.n], grains.material
+        if not self.cloth.count:
+            return x, v, material
+        more = self.cloth.count
+        x, v = (np.concatenate([a, np.zeros((more, 4), a.dtype)]) for a in (x, v))
+        material = np.concatenate([material[: grains.n], np.zeros(more, np.int32)])
+        kinds = [world.add_material(cloth.material) for cloth in self.cloth.cloths]  # type: ignore[attr-defined]
+        self.cloth.gather(x, v, material, grains.n, kinds)
+        return x, v, material
+
+    bent = False  # whether position errors follow the iterations
+
+    def _assemble(self, world: WorldView, x: Array, v: Array, material: Array, h: float) -> None:
+        """Write all constraints of the step, with the impulses that they start from."""
+        pairing = Pairing.of(world.materials, self.restitution, v.dtype)
+        law = self.contacts.law(world, h, self.gamma, self._warm(), self.bent)
+        room = self.contacts.room()
+        more, quads = self.cloth.room() if self.cloth.count else (0, 0)
+        self.rows.reserve(room + more, quads)
+        self.rows.n = len(v)
+        units = self.contacts.fill(world, self.rows, x, v, law, pairing)
+        if self.cloth.count:
+            first = world.grains.n
+            units += self.cloth.fill(world, self.rows, x, v, first, room, law, pairing, material)
+        self.rows.arrange(units, len(v))
+        self.bodies.fill(x, v, material, law, pairing, self.restitution)
+
+    def _solve(self, x: Array, v: Array, h: float, first: int) -> None:
+        """Iterate on the multipliers; v follows them, (27)."""
+        rows, par, friction = self.rows, self._parameters(v, h), FRICTION[self.friction]
+        if self.friction == "post":
+            _strip_friction(rows)
+        self._warm_start(v)
+        self.bodies.start(v, friction)
+        tuning = Tuning(
+            self.iterations, self._omega(), self.safe, self.a, self.b, self._delay(), self.exact
+        )
+        self.used = ITERATIONS.get(self.iteration)(rows, v, par, friction, tuning)
+        forms = bool(self.cloth.count and self.cloth.forms)
+        if self.record or forms or self.bodies.count:
+            self._iterate_slowly(x, v, h, first, forms)
+        else:
+            self.used.run(0, self.iterations)
+        if self.friction == "post":
+            self._rub(v, par)
+            self.bodies.rub(v, par)
+        self.last_h = h
+
+    def _iterate_slowly(self, x: Array, v: Array, h: float, first: int, forms: bool) -> None:
+        """One iteration after the other: to note residuals, for bodies, for forms of cloth."""
+        assert self.used is not None
+        if self.record:
+            self._note()
+        for it in range(self.iterations):
+            if forms and self.bent and it >= self._delay():
+                self.cloth.evaluate(self.rows, x + v.dtype.type(h) * v, first)
+                self.used.set_alpha()
+            self.used.run(it, it + 1)
+            if self.bodies.count:
+                self.bodies.sweep(v, self.used.par, self.used.friction, it)
+                self.used.look()
+            if self.record:
+                self._note()
+
+    def _give_back(self, world: WorldView, x: Array, v: Array, h: float) -> None:
+        """Hand impulses, forces and, where cloth was among them, particles back."""
+        grains, share = world.grains, 1.0 / (h * self.substeps)
+        if self.cloth.count:
+            grains.x[: grains.n], grains.v[: grains.n] = x[: grains.n], v[: grains.n]
+            self.cloth.scatter(x, v, grains.n, h)
+            self.cloth.keep(world, self.rows, share)
+        if grains.n:
+            self.contacts.keep(self.rows, share)
+            self.contacts.walls.add_forces(world.bodies, grains.x)
+        self.bodies.keep(share)
+
+    def _parameters(self, v: Array, h: float) -> Array:
+        par = np.zeros(at.NPAR, v.dtype)
+        par[at.H], par[at.INV_H], par[at.K_V], par[at.K_C] = h, 1.0 / h, 1.0, self.gamma
+        par[at.MODE] = at.LINEAR
+        return par
+
+    def _delay(self) -> int:
+        return 0
+
+    def _warm(self) -> float:
+        # more of them, with as few iterations as 15, and beds of improved Jacobi swing for long
+        default = {"gs": 1.0, "ij": 0.8}.get(self.iteration, 0.9)
+        return default if self.warm is None else self.warm
+
+    def _omega(self) -> float | None:
+        if self.omega is None and self.iteration == "ij" and self.safe > 0.0:
+            return 1.0  # as far as `safe` allows: half of it carries beds too slowly
+        return 1.5 if self.omega is None and self.iteration == "gs" else self.omega
+
+    def _warm_start(self, v: Array) -> None:
+        if self._warm() > 0.0:
+            self.rows.start_from(v)
+
+    def _note(self) -> None:
+        assert self.used is not None
+        one, most = self.used.residual()
+        self.history.append({"l1": one, "max": most})
+
+    def _rub(self, v: Array, par: Array) -> None:
+        """Friction after the solver, in one pass with constant push (Sec. 5)."""
+        rows = self.rows
+        if not rows.contacts:
+            return
+        rows.find_neighbours()
+        rows.count_all()
+        rows.set_alpha(v, 0.5, 1.0)
+        vts_krylov.post(
+            *rows.chunks, rows.ends, rows.quad, rows.coef, rows.qbase, rows.row, rows.imp, v,
+            at.CONE, rows.change, par,
+        )  # fmt: skip
+        rows.push(v, rows.change)
+
+    # ---- what it tells --------------------------------------------------------------------
+
+    def _fill_report(self, world: WorldView, report: StepReport, h: float) -> None:
+        grains, stats = world.grains, self.contacts.stats
+        found = np.zeros((-(-grains.n // vts_motion.CHUNK), vts_motion.SURVEY))
+        vts_motion.survey(grains.v, grains.n, found)
+        bad = found[:, vts_motion.BAD]
+        if bad.max(initial=-1) >= 0:
+            row = int(bad[bad >= 0][0])
+            raise SimulationError(
+                f"grain {int(grains.tag[row])} became non-finite "
+                f"(position {grains.x[row, :3].tolist()}, velocity {grains.v[row, :3].tolist()})"
+            )
+        report.contacts = int(stats[:, 2].sum())
+        report.wall_contacts = int(self.contacts.walls.count.sum()) + self.bodies.first
+        report.overlap_mean = float(stats[:, 0].sum()) / max(report.contacts, 1)
+        report.overlap_max = float(stats[:, 1].max(initial=0.0))
+        energy, fastest2 = self.cloth.motion()
+        report.kinetic_energy = float(found[:, vts_motion.ENERGY].sum()) + energy
+        fastest2 = max(found[:, vts_motion.FASTEST2].max(initial=0.0), fastest2)
+        report.residual = h * float(np.sqrt(fastest2))
+
+    def grain_fields(self, world: WorldView) -> dict[str, Array]:
+        """Largest overlap (m) and sum of normal contact forces (N) of each grain."""
+        grains, list_ = world.grains, self.contacts.list
+        overlap, force = np.zeros(grains.n), np.zeros(grains.n)
+        if not grains.changed and list_.slabs > 0 and self.last_h > 0.0:
+            pair_fields(
+                list_.lanes, list_.ptr, list_.nbr, list_.imp, grains.x, 1.0 / self.last_h, 0.0,
+                overlap, force,
+            )  # fmt: skip
+            for walls in (self.contacts.walls, self.bodies.walls):
+                mine = slice(list_.slabs)  # cloth stands behind
+                wall_fields(
+                    walls.rows[mine], walls.plane[mine], walls.total[mine], walls.count[mine],
+                    grains.x, overlap, force,
+                )  # fmt: skip
+        return {"overlap": overlap, "force": force}
+
+    def state(self) -> dict[str, Any]:
+        """Everything that a bit-for-bit restart needs."""
+        return {
+            "contacts": self.contacts.state(),
+            "cloth": self.cloth.state(),
+            "bodies": self.bodies.state(),
+            "last_h": self.last_h,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put a state back."""
+        self.contacts.restore(state["contacts"])
+        self.cloth.restore(state["cloth"])
+        if "bodies" in state:  # since dynamic bodies are here
+            self.bodies.restore(state["bodies"])
+        self.last_h = float(state["last_h"])
+
+
+def _strip_friction(rows: Rows) -> None:
+    """Take remembered friction out of the impulses: the solver starts from pushes alone."""
+    for kind, first, last in zip(rows.kind, rows.first, rows.last, strict=True):
+        if kind in (at.PAIR, at.WALL, at.FACE):
+            normal, p = rows.row[first:last, :3], rows.imp[first:last, :3]
+            p[:] = normal * np.maximum((p * normal).sum(axis=1), 0)[:, None]

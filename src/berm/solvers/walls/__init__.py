@@ -1,0 +1,1 @@
+"""Contacts of grains with bodies, found and kept."""
