@@ -1,0 +1,112 @@
+"""The arrays that kernels of rigid bodies take, by name; columns of `core.bodies` and `core.joints`.
+
+All float64 or int64. Row 0 of the bodies is the ground.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+STATIC, KINEMATIC, DYNAMIC = range(3)
+GRAINS, BODIES, JOINTS = range(3)  # sources of force
+
+
+class BodyArrays(NamedTuple):
+    """Bodies (nb rows), and what follows from their pose.
+
+    root (nb, 3, 3): R diag(1 / sqrt(moments)), where R are the principal axes in the world, so that
+    root root^T is the inverse inertia; root_w (nb,): sqrt(w). With u = (v / root_w, root^-1 omega)
+    the kinetic energy is |u|^2 / 2 and each row of a constraint is one vector of 12.
+    """
+
+    kind: Any
+    x: Any
+    q: Any
+    v: Any
+    L: Any
+    omega: Any
+    w: Any
+    moments: Any
+    axes: Any
+    offset: Any
+    org: Any
+    rot: Any
+    pace: Any
+    applied: Any
+    root: Any
+    root_w: Any
+
+
+class JointArrays(NamedTuple):
+    """Joints (nj rows), as `core.joints.Joints` has them."""
+
+    kind: Any
+    a: Any
+    b: Any
+    frame: Any
+    position: Any
+    zero: Any
+    low: Any
+    high: Any
+    drive: Any
+    target: Any
+    speed: Any
+    effort: Any
+    settle: Any
+    friction: Any
+    viscosity: Any
+    rest: Any
+    stiffness: Any
+    compliance: Any
+    damping: Any
+    linked: Any
+    ratio: Any
+    multiplier: Any
+
+
+class Rows(NamedTuple):
+    """Constraints: 0 <= row < m of them are in use.
+
+    For each row J u + sigma lam = rhs, lower <= lam <= upper, where it is free; lam in N s.
+    ends (m, 2)   rows of the two bodies                J (m, 12)  mass-normalised, of both
+    G (m, 12)     the same before normalising           source     joint or contact that it is of
+    part          which row of its joint; -1, -2, -3: normal and tangents of a contact
+    parent, mu    row of the normal and coefficient, of friction; -1 otherwise
+    more          a row that shares this one's multiplier, -1: none
+    """
+
+    ends: Any
+    J: Any
+    G: Any
+    rhs: Any
+    sigma: Any
+    lower: Any
+    upper: Any
+    lam: Any
+    source: Any
+    part: Any
+    parent: Any
+    mu: Any
+    more: Any
+
+
+class Contacts(NamedTuple):
+    """Where bodies touch, geometry alone: `n[0]` of them.
+
+    a, b, feature  rows of the bodies and number of the sample of a that touches b: the key is
+                   (tag of a, tag of b, feature)
+    point (3,)     in the world, m, midway between the surfaces
+    normal (3,)    unit vector from b to a
+    gap            m, negative where they overlap
+    impulse (3,)   N s on a, of the last solve, in the world's axes
+    """
+
+    n: Any
+    a: Any
+    b: Any
+    feature: Any
+    corner: Any
+    point: Any
+    normal: Any
+    gap: Any
+    impulse: Any

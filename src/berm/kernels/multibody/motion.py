@@ -1,0 +1,157 @@
+"""Free motion of rigid bodies; how velocities and mass-normalised ones follow from each other.
+
+Arrays as in `arrays.BodyArrays`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from berm.kernels.geometry.rotation import axes, free_turn, normalise, rotate_back, turn_world
+from berm.kernels.jit import inner, jit
+from berm.kernels.multibody.arrays import DYNAMIC, KINEMATIC
+
+
+@inner
+def refresh(b, bodies):
+    """Bring root, angular velocity, and the pose of the shape's frame up to date with x, q, L."""
+    q, rot, root = bodies.q[b], bodies.rot[b], bodies.root[b]
+    ax, ay, az, bx, by, bz, cx, cy, cz = axes(q[0], q[1], q[2], q[3])
+    m, l, e = bodies.moments[b], bodies.L[b], bodies.axes[b]
+    u, v, w = (1.0 / math.sqrt(m[0]), 1.0 / math.sqrt(m[1]), 1.0 / math.sqrt(m[2]))
+    root[0, 0], root[1, 0], root[2, 0] = ax * u, ay * u, az * u
+    root[0, 1], root[1, 1], root[2, 1] = bx * v, by * v, bz * v
+    root[0, 2], root[1, 2], root[2, 2] = cx * w, cy * w, cz * w
+    for c in range(3):  # rot = frame axes^T
+        rot[0, c] = ax * e[c, 0] + bx * e[c, 1] + cx * e[c, 2]
+        rot[1, c] = ay * e[c, 0] + by * e[c, 1] + cy * e[c, 2]
+        rot[2, c] = az * e[c, 0] + bz * e[c, 1] + cz * e[c, 2]
+    p = (ax * l[0] + ay * l[1] + az * l[2]) / m[0]
+    r = (bx * l[0] + by * l[1] + bz * l[2]) / m[1]
+    s = (cx * l[0] + cy * l[1] + cz * l[2]) / m[2]
+    bodies.omega[b, 0] = ax * p + bx * r + cx * s
+    bodies.omega[b, 1] = ay * p + by * r + cy * s
+    bodies.omega[b, 2] = az * p + bz * r + cz * s
+    place_frame(b, bodies)
+
+
+@inner
+def place_frame(b, bodies):
+    """Origin of the body's frame and its velocity, from the centre's."""
+    rot, off, omega = bodies.rot[b], bodies.offset[b], bodies.omega[b]
+    rx = rot[0, 0] * off[0] + rot[0, 1] * off[1] + rot[0, 2] * off[2]
+    ry = rot[1, 0] * off[0] + rot[1, 1] * off[1] + rot[1, 2] * off[2]
+    rz = rot[2, 0] * off[0] + rot[2, 1] * off[1] + rot[2, 2] * off[2]
+    bodies.org[b, 0] = bodies.x[b, 0] - rx
+    bodies.org[b, 1] = bodies.x[b, 1] - ry
+    bodies.org[b, 2] = bodies.x[b, 2] - rz
+    bodies.pace[b, 0] = bodies.v[b, 0] - (omega[1] * rz - omega[2] * ry)
+    bodies.pace[b, 1] = bodies.v[b, 1] - (omega[2] * rx - omega[0] * rz)
+    bodies.pace[b, 2] = bodies.v[b, 2] - (omega[0] * ry - omega[1] * rx)
+
+
+@jit
+def refresh_all(bodies):
+    """Bring what follows from the pose up to date for all dynamic bodies."""
+    for b in range(bodies.w.shape[0]):
+        if bodies.kind[b] == DYNAMIC:
+            bodies.root_w[b] = math.sqrt(bodies.w[b])
+            refresh(b, bodies)
+        else:
+            bodies.root_w[b] = 0.0
+
+
+@inner
+def free_velocities(bodies, gravity, h, u):
+    """Mass-normalised velocities (nb, 6) after h (s) of gravity and applied forces."""
+    for b in range(u.shape[0]):
+        if bodies.kind[b] != DYNAMIC:
+            for c in range(6):
+                u[b, c] = 0.0
+            continue
+        scale, w = 1.0 / bodies.root_w[b], bodies.w[b]
+        root, force = bodies.root[b], bodies.applied[b]
+        for c in range(3):
+            u[b, c] = scale * (bodies.v[b, c] + h * (gravity[c] + w * force[c]))
+        lx = bodies.L[b, 0] + h * force[3]
+        ly = bodies.L[b, 1] + h * force[4]
+        lz = bodies.L[b, 2] + h * force[5]
+        for c in range(3):  # root^-1 omega = root^T L
+            u[b, 3 + c] = root[0, c] * lx + root[1, c] * ly + root[2, c] * lz
+
+
+@inner
+def add_impulse(b, bodies, p, u):
+    """Add an impulse (3) and its moment about the centre (3) to a body's velocity u[b]."""
+    root, scale = bodies.root[b], bodies.root_w[b]
+    for c in range(3):
+        u[b, c] += scale * p[c]
+        u[b, 3 + c] += root[0, c] * p[3] + root[1, c] * p[4] + root[2, c] * p[5]
+
+
+@inner
+def velocity_of(b, bodies, u, out):
+    """Velocity and angular velocity (6) of a body from u[b]; of a driven one its own."""
+    if bodies.kind[b] != DYNAMIC:
+        for c in range(3):
+            out[c], out[3 + c] = bodies.v[b, c], bodies.omega[b, c]
+        return
+    root, scale = bodies.root[b], bodies.root_w[b]
+    for c in range(3):
+        out[c] = scale * u[b, c]
+        out[3 + c] = root[c, 0] * u[b, 3] + root[c, 1] * u[b, 4] + root[c, 2] * u[b, 5]
+
+
+@inner
+def move_bodies(bodies, u, h):
+    """Take velocities over from u and advance all poses by h (s); free rotation keeps |L|."""
+    for b in range(u.shape[0]):
+        q = bodies.q[b]
+        if bodies.kind[b] == DYNAMIC:
+            m, scale = bodies.moments[b], bodies.root_w[b]
+            # angular momentum in the principal axes
+            lx, ly, lz = (
+                u[b, 3] * math.sqrt(m[0]), u[b, 4] * math.sqrt(m[1]), u[b, 5] * math.sqrt(m[2])
+            )  # fmt: skip
+            ax, ay, az, bx, by, bz, cx, cy, cz = axes(q[0], q[1], q[2], q[3])
+            bodies.L[b, 0] = ax * lx + bx * ly + cx * lz
+            bodies.L[b, 1] = ay * lx + by * ly + cy * lz
+            bodies.L[b, 2] = az * lx + bz * ly + cz * lz
+            for c in range(3):
+                bodies.v[b, c] = scale * u[b, c]
+                bodies.x[b, c] += h * bodies.v[b, c]
+            lx, ly, lz = rotate_back(
+                q[0], q[1], q[2], q[3], bodies.L[b, 0], bodies.L[b, 1], bodies.L[b, 2]
+            )
+            q[0], q[1], q[2], q[3], lx, ly, lz = free_turn(
+                q[0], q[1], q[2], q[3], lx, ly, lz, 1.0 / m[0], 1.0 / m[1], 1.0 / m[2], h
+            )
+            refresh(b, bodies)
+        elif bodies.kind[b] == KINEMATIC:
+            q[0], q[1], q[2], q[3] = normalise(*turn_world(
+                q[0], q[1], q[2], q[3],
+                h * bodies.omega[b, 0], h * bodies.omega[b, 1], h * bodies.omega[b, 2],
+            ))  # fmt: skip
+            ax, ay, az, bx, by, bz, cx, cy, cz = axes(q[0], q[1], q[2], q[3])
+            rot = bodies.rot[b]
+            rot[0, 0], rot[1, 0], rot[2, 0] = ax, ay, az
+            rot[0, 1], rot[1, 1], rot[2, 1] = bx, by, bz
+            rot[0, 2], rot[1, 2], rot[2, 2] = cx, cy, cz
+            for c in range(3):
+                bodies.x[b, c] += h * bodies.v[b, c]
+                bodies.org[b, c] = bodies.x[b, c]
+
+
+@inner
+def is_finite(bodies):
+    """First dynamic body whose state is not finite, or -1."""
+    for b in range(bodies.w.shape[0]):
+        if bodies.kind[b] == DYNAMIC:
+            total = 0.0
+            for c in range(3):
+                total += bodies.x[b, c] + bodies.v[b, c] + bodies.L[b, c]
+            if not np.isfinite(total):
+                return b
+    return -1
