@@ -715,7 +715,7 @@ def _search_in_a_loop(substeps, h, which, origin, rotation, velocity, omega, pos
 
 def test_the_search_runs_inside_another_kernel_and_gives_the_same_bits_on_any_threads():
     rng = np.random.default_rng(7)
-    n, substeps, h = 1200 if JIT_ON else 60, 3, 0.01
+    n, substeps, h = 1200 if JIT_ON else 100, 3, 0.01
     place = rng.uniform(-0.6, 0.6, (n, 3))
     bodies = [
         body(Box((1.3, 1.3, 1.3), inside=True)),
@@ -731,7 +731,7 @@ def test_the_search_runs_inside_another_kernel_and_gives_the_same_bits_on_any_th
     try:
         for count in (1, max_threads()):
             set_threads(count)
-            x, v = grains(place, rng.normal(size=3) * 0 + (0.3, 0.2, -0.5), 0.03)
+            x, v = grains(place, (0.3, 0.2, -0.5), 0.03)
             walls = Walls(np.float32, 4096)
             walls.begin(n, slabs(n, 5))
             new, old, scratch = walls.begin(n, slabs(n, 5))
@@ -742,14 +742,14 @@ def test_the_search_runs_inside_another_kernel_and_gives_the_same_bits_on_any_th
     finally:
         set_threads(threads)
     one, other = results[0][0], results[1][0]
-    assert one.count.sum() > 20
+    assert one.count.sum() > 10
     for name, a, b in zip(one._fields, one, other, strict=True):
         np.testing.assert_array_equal(a, b, err_msg=name)
     used = np.arange(one.rows.shape[1]) < one.count[:, None]
     assert set(np.unique(one.body[used])) == {1, 2}  # of three bodies, those that were asked for
     assert one.impulse[used][:, 0].max() == substeps  # what was there before is carried over
     # and it is what the search alone finds
-    x, v = results[0][1].copy(), v
+    x = results[0][1].copy()
     x[:n, 2] -= np.float32(h) * v[:n, 2]
     walls = Walls(np.float32)
     walls.find(table, which, poses_of(bodies, h, 2 * h), x, v, n, slabs(n, 5), h, np.zeros(3), 1.0)
