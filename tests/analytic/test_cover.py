@@ -7,7 +7,7 @@ from scipy.spatial import cKDTree
 from berm.core.errors import InputError
 from berm.core.mass import of_mesh, of_shape
 from berm.core.shapes import Box, Capsule, Cone, Cylinder, HeightField, Mesh, Plane, Sphere
-from berm.solvers.walls.walls import signed_distance
+from berm.solvers.walls.shapes import signed_distance
 from berm.world.band import Band, Surface, samples
 from berm.world.cover import cover, pack_spheres, surface_particles
 

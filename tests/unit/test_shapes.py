@@ -20,7 +20,7 @@ from berm.core.shapes import (
 )
 from berm.kernels.geometry.mesh_grid import CUT, EMPTY, SOLID, mesh_bound
 from berm.kernels.jit import JIT_ON
-from berm.solvers.walls.walls import pack, signed_distance
+from berm.solvers.walls.shapes import pack, signed_distance
 
 pytestmark = pytest.mark.nojit
 MANY = 4000 if JIT_ON else 60

@@ -17,8 +17,12 @@ from berm.core.shapes import (
     Plane,
     Sphere,
 )
-from berm.kernels.jit import JIT_ON, get_threads, max_threads, set_threads
-from berm.solvers.walls.walls import Walls, signed_distance
+from berm.kernels.geometry.distance import POSE
+from berm.kernels.jit import JIT_ON, get_threads, max_threads, pjit, prange, set_threads
+from berm.kernels.walls.find import find as find_contacts
+from berm.kernels.walls.poses import flat_poses
+from berm.solvers.walls.shapes import ShapeTable, pack, signed_distance
+from berm.solvers.walls.walls import Walls, poses_of
 
 pytestmark = pytest.mark.nojit
 MANY = 10_000 if JIT_ON else 40
@@ -66,7 +70,7 @@ def slabs(n, count=4):
 
 def find(bodies, x, v, dt=1.0, gravity=(0, 0, 0), skin=SKIN, walls=None, count=4, **more):
     walls = Walls(x.dtype) if walls is None else walls
-    walls.find(bodies, x, v, len(x), slabs(len(x), count), dt, gravity, skin, **more)
+    walls.find_bodies(bodies, x, v, len(x), slabs(len(x), count), dt, gravity, skin, **more)
     return walls
 
 
@@ -686,3 +690,88 @@ def test_nothing_to_do_is_fine():
     assert find([body(Plane())], x[:0], v[:0]).contacts == 0
     walls = find([body(Plane())], x, v, count=8)  # more slabs than grains
     assert walls.contacts == 3
+
+
+@pjit
+def _search_in_a_loop(substeps, h, which, origin, rotation, velocity, omega, poses, x, v, frame):
+    """What a solver's substep does: poses, the search, and then a loop over slabs."""
+    slab_start, gravity, shapes, scratch, one, other = frame
+    fits = True
+    for k in range(substeps):
+        flat_poses(which, origin, rotation, velocity, omega, k * h, h, poses)
+        fits = fits and find_contacts(
+            False, x, v, slab_start, h, gravity, 1.0, which, poses, shapes, scratch, False,
+            np.zeros(0, np.int64), one, other,
+        )  # fmt: skip
+        count, impulse = one.count, one.impulse  # numba takes no swapped tuple into a prange
+        for s in prange(slab_start.shape[0] - 1):
+            for i in range(slab_start[s], slab_start[s + 1]):
+                x[i, 2] += np.float32(h) * v[i, 2]
+            for i in range(count[s]):
+                impulse[s, i, 0] += 1.0
+        one, other = other, one
+    return fits
+
+
+def test_the_search_runs_inside_another_kernel_and_gives_the_same_bits_on_any_threads():
+    rng = np.random.default_rng(7)
+    n, substeps, h = 1200 if JIT_ON else 100, 3, 0.01
+    place = rng.uniform(-0.6, 0.6, (n, 3))
+    bodies = [
+        body(Box((1.3, 1.3, 1.3), inside=True)),
+        body(Cylinder(0.3, 0.8), spin=(0, 0, 2.0), velocity=(0.1, 0, 0)),
+        body(Mesh(*plate()), (0, 0, -0.3)),
+    ]
+    table = ShapeTable()
+    table.follow([one.shape for one in bodies])
+    which, results = np.array([1, 2]), []
+    threads = get_threads()
+    state = [np.array([getattr(b, name) for b in bodies]) for name in
+             ("position", "rotation", "velocity", "angular_velocity")]  # fmt: skip
+    try:
+        for count in (1, max_threads()):
+            set_threads(count)
+            x, v = grains(place, (0.3, 0.2, -0.5), 0.03)
+            walls = Walls(np.float32, 4096)
+            walls.begin(n, slabs(n, 5))
+            new, old, scratch = walls.begin(n, slabs(n, 5))
+            poses = np.zeros((3, POSE))
+            frame = (walls.slab_start, np.zeros(3), table.arrays, scratch, new, old)
+            assert _search_in_a_loop(substeps, h, which, *state, poses, x, v, frame)
+            results.append((new, x))
+    finally:
+        set_threads(threads)
+    one, other = results[0][0], results[1][0]
+    assert one.count.sum() > 10
+    for name, a, b in zip(one._fields, one, other, strict=True):
+        np.testing.assert_array_equal(a, b, err_msg=name)
+    used = np.arange(one.rows.shape[1]) < one.count[:, None]
+    assert set(np.unique(one.body[used])) == {1, 2}  # of three bodies, those that were asked for
+    assert one.impulse[used][:, 0].max() == substeps  # what was there before is carried over
+    # and it is what the search alone finds
+    x = results[0][1].copy()
+    x[:n, 2] -= np.float32(h) * v[:n, 2]
+    walls = Walls(np.float32)
+    walls.find(table, which, poses_of(bodies, h, 2 * h), x, v, n, slabs(n, 5), h, np.zeros(3), 1.0)
+    np.testing.assert_array_equal(walls.count, one.count)
+
+
+def test_a_table_of_shapes_grows_and_shrinks_and_packs_a_shape_once():
+    packed = []
+
+    def count(shape):
+        packed.append(shape)
+        return pack(shape)
+
+    mesh, field = Mesh(*plate()), HeightField(np.zeros((3, 4)), 0.1)
+    ball, table = Sphere(0.1), ShapeTable(count)
+    assert table.follow([ball, mesh, ball]) and packed == [ball, mesh]
+    assert not table.follow([ball, mesh, ball])
+    triangles = table.arrays.tri
+    assert table.follow([mesh, ball]) and packed == [ball, mesh]  # one is gone
+    assert table.arrays.tri is triangles  # and nothing of the mesh was touched
+    assert table.arrays.mesh.tolist() == [0, -1]
+    assert table.follow([mesh, ball, field, mesh]) and packed == [ball, mesh, field]
+    assert table.arrays.mesh.tolist() == [0, -1, 1, 0]
+    assert table.arrays.dims[1].tolist() == [3, 4, 0] and len(table.arrays.heights) == 12
+    assert table.follow([field]) and len(table.arrays.tri) == 0

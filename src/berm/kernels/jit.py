@@ -228,6 +228,11 @@ def use_threads_for(grains: int) -> None:
     numba.set_num_threads(1 if grains < ALONE else _threads)
 
 
+def runs_alone(grains: int) -> bool:
+    """Whether a world of so many grains is advanced by one thread."""
+    return grains < ALONE or _threads == 1
+
+
 def max_threads() -> int:
     """Return the largest number of threads that can be used."""
     return int(numba.config.NUMBA_NUM_THREADS)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from berm.core.errors import InputError
 from berm.core.shapes import Box, Capsule, Cone, Cylinder, Mesh, Shape, Sphere
-from berm.solvers.walls.walls import Packed, pack, signed_distance
+from berm.solvers.walls.shapes import Packed, pack, signed_distance
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]

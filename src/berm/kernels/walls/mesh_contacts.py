@@ -32,7 +32,7 @@ from berm.kernels.geometry.mesh_grid import (
     mesh_bound,
     mesh_distance,
 )
-from berm.kernels.jit import inner, jit, pjit, prange
+from berm.kernels.jit import inner, jit
 from berm.kernels.walls.shape_contacts import BLOCK, TOUCH, block_in_body, emit, shortest_step
 
 # A candidate: way to it (m), gap (m), normal (3), point (3), feature, triangle, state (below).
@@ -369,19 +369,3 @@ def mesh_slab(
                     s, row, b, pose, f, r, c[QX], c[QY], c[QZ], c[NX], c[NY], c[NZ],
                     rows, body, plane, impulse, total, count, first, follow,
                 )  # fmt: skip
-
-
-@pjit
-def mesh_contacts(
-    x, v, slab_start, dt, gravity, skin, b, kind, tri, normals, frame, dims, starts, members,
-    field, corners, fan_starts, fans, heights, pose, blocks, use_legs, legs, leg_count,
-    rows, body, plane, impulse, total, count, first, follow,
-):  # fmt: skip
-    """Append the contacts of all slabs with body b, a mesh or a height field."""
-    for s in prange(slab_start.shape[0] - 1):
-        mesh_slab(
-            np.int64(s), x, v, slab_start, dt, gravity, skin, b, kind, tri, normals, frame, dims,
-            starts, members, field, corners, fan_starts, fans, heights, pose, blocks,
-            use_legs, legs, leg_count,
-            rows, body, plane, impulse, total, count, first, follow,
-        )  # fmt: skip

@@ -1,8 +1,4 @@
-"""Contacts of grains with analytic shapes, and the store of all wall contacts.
-
-Contacts of one grain are chained: first[row] is the flat slot (slab * cap + k) of its newest
-contact, follow[slab, k] the slot before that one, -1 the end.
-"""
+"""Contacts of grains with analytic shapes, and how a contact is stored (`Touches`)."""
 
 from __future__ import annotations
 
@@ -21,7 +17,7 @@ from berm.kernels.geometry.distance import (
     to_body,
     to_world,
 )
-from berm.kernels.jit import inner, jit, pjit, prange
+from berm.kernels.jit import inner, jit
 
 BLOCK = 32
 
@@ -37,13 +33,6 @@ BEND_COS = 0.9962
 # Two contacts whose normals and planes (per radius) agree this well are one contact.
 SAME_COS = 0.9986
 SAME_PLANE = 0.005
-
-# A path that walls bend by more than this many radii is followed again, along the walls.
-BEND = 0.25
-PROJECTIONS = 4
-
-# Normals of unit length that differ by less than this squared are within 25 degrees.
-MATCH = 2.0 - 2.0 * math.cos(math.radians(25.0))
 
 
 @inner
@@ -83,13 +72,6 @@ def bounds_slab(s, x, v, slab_start, blocks, first):
         out[0], out[1], out[2], out[3] = a0, a1, a2, a3
         out[4], out[5], out[6], out[7] = b0, b1, b2, b3
         out[8] = fastest
-
-
-@pjit
-def bounds(x, v, slab_start, blocks, first):
-    """Bound the blocks of all slabs."""
-    for s in prange(slab_start.shape[0] - 1):
-        bounds_slab(np.int64(s), x, v, slab_start, blocks, first)
 
 
 @inner
@@ -270,188 +252,3 @@ def shape_slab(
                 np.float64(x[i, 3]), skin * x[i, 3],
                 rows, body, plane, impulse, total, count, first, follow,
             )  # fmt: skip
-
-
-@pjit
-def shape_contacts(
-    x, v, slab_start, dt, gravity, skin, b, kind, prm, pose, blocks, use_legs, legs, leg_count,
-    rows, body, plane, impulse, total, count, first, follow,
-):  # fmt: skip
-    """Append the contacts of all slabs with body b of an analytic shape."""
-    for s in prange(slab_start.shape[0] - 1):
-        shape_slab(
-            np.int64(s), x, v, slab_start, dt, gravity, skin, b, kind, prm, pose, blocks, use_legs,
-            legs, leg_count, rows, body, plane, impulse, total, count, first, follow,
-        )  # fmt: skip
-
-
-@inner
-def bend_path(s, row, fa, ax, ay, az, bx, by, bz, r, plane, first, follow, leg):
-    """Slide the end of a grain's way along the planes it meets; return whether that is a new way.
-
-    leg receives row, fraction, start (3), end (3): from the first plane met to the slid end.
-    """
-    cap = plane.shape[1]
-    ex, ey, ez = bx, by, bz
-    t = 1.0
-    for sweep in range(PROJECTIONS):
-        slid = False
-        j = first[row]
-        while j >= 0:
-            p = plane[s, j - s * cap]
-            drift = p[0] * p[4] + p[1] * p[5] + p[2] * p[6]
-            gap = p[0] * ex + p[1] * ey + p[2] * ez - p[3] - r - drift
-            if gap < 0.0:
-                ex, ey, ez = ex - gap * p[0], ey - gap * p[1], ez - gap * p[2]
-                slid = True
-            if sweep == 0:
-                start = p[0] * ax + p[1] * ay + p[2] * az - p[3] - r - fa * drift
-                end = p[0] * bx + p[1] * by + p[2] * bz - p[3] - r - drift
-                if end < 0.0 and end < start:
-                    t = min(t, max(0.0, start / (start - end)))
-            j = follow[s, j - s * cap]
-        if not slid:  # most grains near a wall do not meet it
-            break
-    least = (BEND * r) ** 2
-    if not (ex - bx) ** 2 + (ey - by) ** 2 + (ez - bz) ** 2 > least:
-        return False
-    leg[0], leg[1] = row, fa + t * (1.0 - fa)
-    leg[2], leg[3], leg[4] = ax + t * (bx - ax), ay + t * (by - ay), az + t * (bz - az)
-    leg[5], leg[6], leg[7] = ex, ey, ez
-    return (ex - leg[2]) ** 2 + (ey - leg[3]) ** 2 + (ez - leg[4]) ** 2 > least
-
-
-@inner
-def legs_slab(
-    s, x, v, dt, gravity, rows, plane, count, first, follow, again, legs, leg_count
-):
-    """Find the bent ways of a slab: of all grains in contact, or `again` of the legs before."""
-    cap = rows.shape[1]
-    found = 0
-    if again:
-        for i in range(leg_count[s]):
-            q = legs[s, i]
-            row = int(q[0])
-            # found <= i, so a leg is written only once it has been read.
-            if bend_path(
-                s, row, q[1], q[2], q[3], q[4], q[5], q[6], q[7], np.float64(x[row, 3]),
-                plane, first, follow, legs[s, found],
-            ):  # fmt: skip
-                found += 1
-    else:
-        for k in range(count[s]):
-            i = np.int64(rows[s, k])
-            if first[i] != s * cap + k:  # once a grain
-                continue
-            ax, ay, az = np.float64(x[i, 0]), np.float64(x[i, 1]), np.float64(x[i, 2])
-            if bend_path(
-                s, i, 0.0, ax, ay, az, ax + dt * v[i, 0] + dt * dt * gravity[0],
-                ay + dt * v[i, 1] + dt * dt * gravity[1], az + dt * v[i, 2] + dt * dt * gravity[2],
-                np.float64(x[i, 3]), plane, first, follow, legs[s, found],
-            ):  # fmt: skip
-                found += 1
-    leg_count[s] = found
-
-
-@pjit
-def find_legs(
-    x, v, dt, gravity, rows, plane, count, first, follow, again, legs, leg_count
-):
-    """Find the bent ways of all slabs."""
-    for s in prange(count.shape[0]):
-        legs_slab(
-            np.int64(s), x, v, dt, gravity, rows, plane, count, first, follow, again,
-            legs, leg_count,
-        )  # fmt: skip
-
-
-@inner
-def mismatch(a, b):
-    """Squared difference of two planes' normals; unlike a cosine, exact where they are equal."""
-    return (a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2
-
-
-@inner
-def match_slab(
-    s, rows, body, plane, impulse, count, use_old_row, old_row,
-    old_body, old_plane, old_impulse, old_first, old_follow, old_claim,
-):  # fmt: skip
-    """Give each new contact of a slab the impulse of its best old one, each used at most once.
-
-    Old arrays are flat over slabs. A grain's old chain is read by its own new contacts only, so
-    slabs do not race. Who finds the better match keeps it, the other looks on (stable matching).
-    """
-    for k in range(count[s]):
-        mine = k
-        while mine >= 0:
-            row = np.int64(rows[s, mine])
-            if use_old_row:
-                row = old_row[row]
-            best, least, loser = -1, MATCH, -1
-            j = old_first[row] if 0 <= row < old_first.shape[0] else -1
-            while j >= 0:
-                if old_body[j] == body[s, mine]:
-                    c = mismatch(plane[s, mine], old_plane[j])
-                    owner = old_claim[j]
-                    if c < least and (owner < 0 or c < mismatch(plane[s, owner], old_plane[j])):
-                        best, least, loser = j, c, owner
-                j = old_follow[j]
-            if best >= 0:
-                old_claim[best] = mine
-                for c in range(4):
-                    impulse[s, mine, c] = old_impulse[best, c]
-                    if loser >= 0:
-                        impulse[s, loser, c] = 0.0
-            mine = loser
-
-
-@pjit
-def match_contacts(
-    rows, body, plane, impulse, count, use_old_row, old_row,
-    old_body, old_plane, old_impulse, old_first, old_follow, old_claim,
-):  # fmt: skip
-    """Carry the impulses of the previous step over to the contacts of this one."""
-    for s in prange(count.shape[0]):
-        match_slab(
-            np.int64(s), rows, body, plane, impulse, count, use_old_row, old_row,
-            old_body, old_plane, old_impulse, old_first, old_follow, old_claim,
-        )  # fmt: skip
-
-
-@inner
-def _turns_slab(s, rows, plane, count):
-    for b in range(0, count[s], 8):
-        for k in range(b, min(b + 8, count[s])):
-            before = 0
-            for other in range(b, k):
-                if rows[s, other] == rows[s, k]:
-                    before += 1
-            plane[s, k, 7] = before
-
-
-@pjit
-def note_turns(rows, plane, count):
-    """Note how many contacts before it in its block of eight are of the same grain."""
-    for s in prange(count.shape[0]):
-        _turns_slab(s, rows, plane, count)
-
-
-@jit
-def sum_forces(rows, body, plane, total, count, x, origin, out):
-    """Add force and torque about the body's origin of all contacts to out (bodies, 6)."""
-    for s in range(rows.shape[0]):
-        for k in range(count[s]):
-            i, b = rows[s, k], body[s, k]
-            fx = -np.float64(total[s, k, 0])
-            fy = -np.float64(total[s, k, 1])
-            fz = -np.float64(total[s, k, 2])
-            r = np.float64(x[i, 3])
-            ax = x[i, 0] - r * plane[s, k, 0] - origin[b, 0]
-            ay = x[i, 1] - r * plane[s, k, 1] - origin[b, 1]
-            az = x[i, 2] - r * plane[s, k, 2] - origin[b, 2]
-            out[b, 0] += fx
-            out[b, 1] += fy
-            out[b, 2] += fz
-            out[b, 3] += ay * fz - az * fy
-            out[b, 4] += az * fx - ax * fz
-            out[b, 5] += ax * fy - ay * fx

@@ -133,7 +133,7 @@ class ClothRows:
         """Find the contacts of vertices with bodies, grains with faces and cloth with cloth."""
         mine = np.zeros((self.count + 8, 4), self.dtype), np.zeros((self.count + 8, 4), self.dtype)
         mine[0][: self.count], mine[1][: self.count] = x[first:], v[first:]
-        self.walls.find(
+        self.walls.find_bodies(
             world.bodies, *mine, self.count, slab_limits(self.count), h, (0.0, 0.0, 0.0),
             SLACK, None, gone,
         )  # fmt: skip

@@ -210,7 +210,7 @@ class DEM:
     def _bounds(self) -> tuple[Array, ...]:
         w = self.walls
         return (
-            w.row, w.body, w.face, w.count, w.hist, self.total, w.kinds, w.shape, w.pose,
+            w.row, w.body, w.face, w.count, w.hist, self.total, *w.table.arrays[:2], w.pose,
             w.substance, *w.meshes(),
         )  # fmt: skip
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from berm.core.errors import InputError
 from berm.solvers.base import WorldView
-from berm.solvers.walls.walls import signed_distance
+from berm.solvers.walls.shapes import signed_distance
 
 if TYPE_CHECKING:
     from berm.solvers.dem.solver import DEM

@@ -220,7 +220,7 @@ class P2:
             anew = walls.are_left(grains, left, self.retest or self.substeps > 1)
         if anew:
             margin = self.wall_margin(not any(body.driven for body in world.bodies))
-            walls.find(
+            walls.find_bodies(
                 world.bodies, grains.x, grains.v, grains.n, self.contacts.slab, left,
                 world.gravity, margin, self.contacts.came_from if fresh else None, gone,
             )  # fmt: skip

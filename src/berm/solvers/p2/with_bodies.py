@@ -69,7 +69,7 @@ def _touch_both(
         driven = any(body.driven for body in fixed)
         if done == 0 or fresh or driven:
             ahead = h if driven else h * (p2.substeps - done)
-            walls.find(
+            walls.find_bodies(
                 fixed, grains.x, grains.v, grains.n, list_.slab, ahead, world.gravity, p2.wall_skin,
                 came, h * done,
             )  # fmt: skip
@@ -78,7 +78,7 @@ def _touch_both(
                 warn_of_deep_starts(p2, world, fixed)
         else:
             walls.total[:] = 0.0
-        touching.find(
+        touching.find_bodies(
             moving, grains.x, grains.v, grains.n, list_.slab, h, world.gravity, p2.wall_skin, came
         )
     with clock.stage("solve"):
@@ -113,7 +113,7 @@ def _touch_walls(
     for k, one in zip(rigid.dynamic, moving, strict=True):
         bodies[k] = one
     with clock.stage("walls"):
-        walls.find(
+        walls.find_bodies(
             bodies, grains.x, grains.v, grains.n, list_.slab, h, world.gravity,
             p2.wall_margin(False), list_.came_from if fresh else None, h * done,
         )  # fmt: skip

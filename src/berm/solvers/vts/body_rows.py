@@ -125,7 +125,7 @@ class BodyRows:
                 x, v = (np.concatenate([a, np.zeros((PAD, 4), a.dtype)]) for a in (x, v))
             else:
                 x, v = grains.x, grains.v
-            self.walls.find(
+            self.walls.find_bodies(
                 self._moving(), x, v, n, slab, h, (0.0, 0.0, 0.0), WALL_SKIN, came,
             )  # fmt: skip
         self.grains_then = grains.n

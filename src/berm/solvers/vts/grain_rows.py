@@ -81,7 +81,7 @@ class GrainContacts:
         grains = world.grains
         if grains.n == 0:
             return
-        self.walls.find(
+        self.walls.find_bodies(
             world.bodies, grains.x, grains.v, grains.n, self.list.slab, h, (0.0, 0.0, 0.0),
             WALL_SKIN, self.list.came_from if fresh else None, gone,
         )  # fmt: skip

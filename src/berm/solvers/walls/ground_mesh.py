@@ -11,7 +11,7 @@ from berm.core.shapes import HeightField
 from berm.kernels.geometry import distance as kd
 from berm.kernels.geometry.heightfield import ground_many
 from berm.kernels.geometry.mesh_build import build_mesh
-from berm.solvers.walls.walls import Packed
+from berm.solvers.walls.shapes import Packed
 
 Array = npt.NDArray[Any]
 

@@ -1,0 +1,190 @@
+"""Shapes as flat arrays for the kernels: one by one, and all of a world in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from berm.core.errors import InputError
+from berm.core.shapes import Box, Capsule, Cone, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
+from berm.kernels.geometry import distance as kd
+from berm.kernels.geometry import heightfield as kh
+from berm.kernels.geometry import mesh_grid as kg
+from berm.kernels.geometry.mesh_build import build_mesh
+from berm.kernels.walls.arrays import FRAME, Shapes
+
+Array = NDArray[Any]
+
+
+@dataclass
+class Packed:
+    """A shape as flat arrays for the kernels; `mesh` holds those of triangle shapes."""
+
+    shape: Shape
+    kind: int
+    prm: Array
+    mesh: tuple[Any, ...] = ()
+
+
+def pack(shape: Shape) -> Packed:
+    """Flatten a shape for the kernels; triangle shapes get their search grid here."""
+    prm = np.zeros(kd.PARAMS)
+    prm[0] = -1.0 if getattr(shape, "inside", False) else 1.0
+    if isinstance(shape, Plane):
+        return Packed(shape, kd.PLANE, prm)
+    if isinstance(shape, Sphere):
+        prm[1] = shape.radius
+        return Packed(shape, kd.SPHERE, prm)
+    if isinstance(shape, Box):
+        prm[1:4] = 0.5 * np.array(shape.size)
+        prm[4] = shape.open_top
+        return Packed(shape, kd.BOX, prm)
+    if isinstance(shape, Capsule):
+        prm[1:3] = shape.radius, 0.5 * shape.height
+        return Packed(shape, kd.CAPSULE, prm)
+    if isinstance(shape, Cylinder | Cone):
+        return _pack_turned(shape, prm)
+    if isinstance(shape, HeightField):
+        return _pack_heights(shape, prm)
+    if isinstance(shape, Mesh):
+        return _pack_mesh(shape, prm)
+    raise InputError("shape", type(shape).__name__, "one of berm.core.shapes")
+
+
+def _pack_turned(shape: Cylinder | Cone, prm: Array) -> Packed:
+    """Flatten a cylinder or cone to the corners of its section, counter-clockwise in (rho, z)."""
+    bottom, top = (
+        (shape.radius, shape.radius)
+        if isinstance(shape, Cylinder)
+        else (shape.radius_bottom, shape.radius_top)
+    )
+    h = 0.5 * shape.height
+    slant = np.hypot(bottom - top, 2.0 * h)
+    prm[9:11] = 2.0 * h / slant, (bottom - top) / slant
+    if not shape.open_ends:
+        prm[1:9] = -bottom, -h, bottom, -h, top, h, -top, h
+        prm[11:13] = max(bottom, top), -1.0
+        return Packed(shape, kd.CONE, prm)
+    wall = float(shape.wall or 0.0)
+    if not shape.inside:
+        bottom, top = bottom - wall, top - wall
+    prm[0] = 1.0  # a tube is a solid whichever face its radius names
+    prm[1:9] = bottom, -h, bottom + wall, -h, top + wall, h, top, h
+    prm[11:13] = max(bottom, top) + wall, min(bottom, top)
+    return Packed(shape, kd.TUBE, prm)
+
+
+def _pack_heights(shape: HeightField, prm: Array) -> Packed:
+    """Flatten a height field; its triangles stay implicit."""
+    h = shape.heights
+    dx, dy = np.diff(h, axis=0) / shape.cell, np.diff(h, axis=1) / shape.cell
+    slope = max(
+        np.hypot(dx[:, :-1], dy[1:]).max(),  # below the diagonal
+        np.hypot(dx[:, 1:], dy[:-1]).max(),
+    )
+    frame = np.zeros(FRAME)
+    frame[:6] = *shape.origin, shape.cell, h.min(), h.max(), 1.0 / np.hypot(1.0, slope)
+    mesh = (
+        np.zeros((0, 3, 3)), np.zeros((0, 7, 3)), frame, np.array([*h.shape, 0], np.int64),
+        np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32),
+        np.zeros((0, 3), np.int64), np.zeros(1, np.int64), np.zeros(0, np.int64), np.array(h),
+    )  # fmt: skip
+    return Packed(shape, kd.HEIGHT, prm, mesh)
+
+
+def _pack_mesh(shape: Mesh, prm: Array) -> Packed:
+    """Flatten a mesh and build its search grid."""
+    mesh = build_mesh(shape.vertices, shape.faces, not shape.two_sided, shape.inside)
+    return Packed(shape, kd.MESH, prm, (*mesh, np.zeros((0, 0))))
+
+
+def signed_distance(shape: Shape | Packed, points: ArrayLike) -> tuple[Array, Array]:
+    """Return distance (k,) in m, positive where grains live, and its gradient (k, 3).
+
+    points (k, 3) are in the body's frame. A sheet (two-sided mesh) has no inside: its distance is
+    never negative. `pack` a mesh first where it is asked often: its grid takes time to build.
+    """
+    where = np.ascontiguousarray(np.atleast_2d(points), dtype=np.float64)
+    packed = shape if isinstance(shape, Packed) else pack(shape)
+    out = np.empty((len(where), 4))
+    if packed.kind == kd.MESH:
+        kg.mesh_distance_many(*packed.mesh[:7], where, out)
+    elif packed.kind == kd.HEIGHT:
+        kh.height_distance_many(packed.mesh[-1], packed.mesh[2], where, out)
+    else:
+        kd.distance_many(packed.kind, packed.prm, where, out)
+    return out[:, 0], out[:, 1:]
+
+
+class ShapeTable:
+    """The shapes of all bodies of a world, in the order of the bodies, as `arrays`.
+
+    A shape is packed when it comes and kept while a body has it; bodies that share one share its
+    triangles. `pack_one` says how a single shape is flattened.
+    """
+
+    def __init__(self, pack_one: Callable[[Any], Packed] = pack) -> None:
+        self._pack_one = pack_one
+        self._packed: dict[int, Packed] = {}  # by id, which Packed keeps from being used again
+        self.shapes: list[Any] = []
+        self._meshes: list[int] = []
+        self._columns = _join([])
+        self._fill([])
+
+    def __len__(self) -> int:
+        return len(self.shapes)
+
+    def follow(self, shapes: Sequence[Any]) -> bool:
+        """Take over the shapes of all bodies; return whether any are others than before."""
+        if len(shapes) == len(self.shapes) and all(map(is_same, shapes, self.shapes)):
+            return False
+        old, self._packed = self._packed, {}
+        for shape in shapes:
+            key = id(shape)
+            if key not in self._packed:
+                self._packed[key] = old[key] if key in old else self._pack_one(shape)
+        self.shapes = list(shapes)
+        meshes = [key for key, one in self._packed.items() if one.mesh]
+        if meshes != self._meshes:
+            self._meshes, self._columns = meshes, _join([self._packed[key] for key in meshes])
+        self._fill([self._packed[id(shape)] for shape in shapes])
+        return True
+
+    def _fill(self, packed: list[Packed]) -> None:
+        number = {key: k for k, key in enumerate(self._meshes)}
+        self.arrays = Shapes(
+            np.array([one.kind for one in packed], np.int64),
+            np.array([one.prm for one in packed]).reshape(-1, kd.PARAMS),
+            np.array([number.get(id(one.shape), -1) for one in packed], np.int64),
+            *self._columns,
+        )
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Whether two names stand for one object."""
+    return one is other
+
+
+def _join(meshes: list[Packed]) -> tuple[Array, ...]:
+    """Return ranges and common arrays of all meshes and height fields, as `Shapes` has them."""
+    empty = (
+        np.zeros((0, 3, 3)), np.zeros((0, 7, 3)), np.zeros(FRAME), np.zeros(3, np.int64),
+        np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32),
+        np.zeros((0, 3), np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0),
+    )  # fmt: skip
+    parts = [(*one.mesh[:10], one.mesh[10].reshape(-1)) for one in meshes] or [empty]
+    columns = list(zip(*parts, strict=True))
+    frame, dims = np.array(columns[2]), np.array(columns[3])
+    tri, normals, starts, members, field, corners, fan_starts, fans, heights = (
+        np.concatenate(columns[c]) for c in (0, 1, 4, 5, 6, 7, 8, 9, 10)
+    )
+    sizes = [[len(part[c]) for c in (0, 4, 5, 6, 8, 9, 10)] for part in parts]
+    ranges = np.concatenate([[[0] * 7], np.cumsum(sizes, axis=0)]).astype(np.int64)
+    return (
+        ranges, tri, normals, frame, dims, starts, members, field, corners, fan_starts, fans,
+        heights,
+    )  # fmt: skip
