@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from berm.core import checks
-from berm.core.bodies import Body
+from berm.core.bodies import Bodies, Body
 from berm.core.cloth import Cloth
 from berm.core.clumps import Clumps
 from berm.core.clusters import Cluster
@@ -19,7 +19,7 @@ from berm.core.display import Shown
 from berm.core.errors import InputError, SimulationError
 from berm.core.grains import Grains
 from berm.core.inputs import Inputs
-from berm.core.joints import Joint
+from berm.core.joints import Joint, Joints
 from berm.core.materials import Material, material
 from berm.core.motion import Motion, Steered
 from berm.core.report import StepReport
@@ -62,8 +62,8 @@ class World(Shown):
         self.precision = precision
         self.grains = Grains(PRECISIONS[precision])
         self.clumps = Clumps()
-        self.bodies: list[Body] = []
-        self.joints: list[Joint] = []
+        self.bodies = Bodies()
+        self.joints = Joints()
         self.materials: list[Material] = []
         self.cloths: list[Cloth] = []
         self.emitters: list[Emitter] = []
@@ -225,8 +225,20 @@ class World(Shown):
         body.prepare(self.time, self.dt)
         if body.dynamic and self.grains.rotating:
             cover_body(self, body, particle_radius)
-        self.bodies.append(body)
-        return body
+        return self.bodies.add(body)
+
+    def remove_body(self, body: Body) -> None:
+        """Take a body out of the world; nothing else is disturbed. Its joints have to go first."""
+        if body not in self.bodies:
+            raise InputError("remove_body", getattr(body, "name", body), "a body of this world")
+        held = [joint.label for joint in self.joints if body in (joint.body_a, joint.body_b)]
+        if held:
+            raise InputError(
+                f"remove_body: {body.name!r}", f"joined by {', '.join(held)}",
+                "a body without joints: remove_joint first",
+            )  # fmt: skip
+        self.bodies.remove(body)
+        self.joints.point_to_rows()
 
     def add_cloth(self, cloth: Cloth) -> Cloth:
         """Add cloth; solvers "vts" and "sp" move it, together with the grains."""
@@ -250,9 +262,23 @@ class World(Shown):
         for body in (joint.body_a, joint.body_b):
             if body is not None and not any(body is known for known in self.bodies):
                 raise InputError(f"{joint.label}: body", body.name, "bodies of this world")
+        for other in joint.links:
+            if other not in self.joints.handles:
+                raise InputError(f"{joint.label}: joint", other.label, "joints of this world")
         joint.attach()
-        self.joints.append(joint)
-        return joint
+        return self.joints.add(joint)
+
+    def remove_joint(self, joint: Joint) -> None:
+        """Take a joint out of the world."""
+        if joint not in self.joints.handles:
+            raise InputError("remove_joint", joint, "a joint of this world")
+        held = [other.label for other in self.joints if joint in other.links]
+        if held:
+            raise InputError(
+                f"remove_joint: {joint.label}", f"coupled by {', '.join(held)}",
+                "a joint that no gear couples: remove the gear first",
+            )  # fmt: skip
+        self.joints.remove(joint)
 
     def add_emitter(self, emitter: Emitter) -> Emitter:
         """Pour grains from now on."""
@@ -280,8 +306,7 @@ class World(Shown):
             emitter.pour(self)
         for sink in self.sinks:
             sink.drain(self)
-        for body in self.bodies:
-            body.prepare(self.time, self.dt)
+        self.bodies.prepare(self.time, self.dt)
         poured = time.perf_counter() - begin
         try:
             report = self.solver.step(self, self.dt)
@@ -328,12 +353,8 @@ class World(Shown):
                 for body in self.bodies
                 if isinstance(body.motion, Steered)
             },
-            "free": {
-                body.name: body.dynamics.state()
-                for body in self.bodies
-                if body.dynamics is not None
-            },
-            "joints": [joint.place for joint in self.joints],
+            "bodies": self.bodies.state() | {"names": list(self.bodies.names)},
+            "joints": self.joints.state(),
             "report": {k: v for k, v in vars(self.report).items() if k != "timings"},
             "solver": self.solver.state(),
             "cloths": [cloth.state() for cloth in self.cloths],
@@ -381,16 +402,9 @@ class World(Shown):
                     f"checkpoint: body {name!r}", "steered", "a checkpoint of this scene"
                 )
             motion.restore(one)
-        for name, one in state.get("free", {}).items():
-            free = self.body(name).dynamics
-            if free is None:
-                raise InputError(f"checkpoint: body {name!r}", "dynamic", "one of this scene")
-            free.restore(one)
-            self.body(name).follow()
-        for joint, place in zip(self.joints, state.get("joints", ()), strict=True):
-            joint.place = float(place)
-        for body in self.bodies:
-            body.prepare(self.time, self.dt)
+        self.bodies.restore(state["bodies"])
+        self.joints.restore(state["joints"])
+        self.bodies.prepare(self.time, self.dt)
 
     def __repr__(self) -> str:
         return (

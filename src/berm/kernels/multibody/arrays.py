@@ -20,6 +20,7 @@ class BodyArrays(NamedTuple):
     """
 
     kind: Any
+    material: Any
     x: Any
     q: Any
     v: Any

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from berm.core.shapes import Box, Capsule, Cone, Cylinder, HeightField, Mesh, Plane, Sphere
-from berm.kernels.multibody.rigid_contacts import EDGE, POINT, RIM
+from berm.kernels.multibody.narrow_phase import EDGE, POINT, RIM
 
 Array = NDArray[Any]
 
@@ -19,7 +19,7 @@ MOST = 6000  # samples of a mesh: beyond, its vertices alone
 
 
 def sample(shape: Any) -> tuple[Array, int]:
-    """Return samples (k, 8) of `berm.kernels.multibody.rigid_contacts`, and how many are corners.
+    """Return samples (k, 8) of `berm.kernels.multibody.narrow_phase`, and how many are corners.
 
     Corners come first; a convex body touches a flat surface with them alone. What has no end, or
     holds grains inside, has none.

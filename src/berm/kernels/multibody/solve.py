@@ -1,0 +1,250 @@
+"""Solvers of rows, exchangeable by name: what they take is the same, and so is what they leave.
+
+SWEEPS  Gauss-Seidel over all rows
+DIRECT  all rows at once by Newton; friction as boxes, whose bounds follow the normals
+HYBRID  sweeps over all rows, then joints and normals direct, last
+SPLIT   joints and normals direct, friction by Gauss-Seidel, in turns: as [Lacoursiere10] has it
+AUTO    mechanisms direct (hybrid where they touch much), bodies without joints by sweeps
+A direct solve that has not converged moves nothing: sweeps answer in its place, and it is counted.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from berm.kernels.jit import inner
+from berm.kernels.multibody.arrays import DYNAMIC
+from berm.kernels.multibody.blocks import assemble, factor, plan_for
+from berm.kernels.multibody.contact_rows import NORMAL
+from berm.kernels.multibody.joints import SHARED
+from berm.kernels.multibody.newton import AT_LOWER, FREE, newton, states
+from berm.kernels.multibody.rows import push_all
+from berm.kernels.multibody.sweeps import effective, start_from, sweep
+
+AUTO, SWEEPS, DIRECT, HYBRID, SPLIT = range(5)
+MOST_NEWTON = 100  # factorisations
+WHOLE = 10  # steps that a pile takes whole before it searches: DIRECT.md 2
+BOX_PASSES = 4  # over the bounds of friction in a direct solve
+BOX_SETTLED = 1e-3  # part by which the bounds may still change
+BOX_CONTACTS = 40  # contacts of mechanisms: above, their friction is swept
+FALLBACK = 200  # sweeps in place of a direct solve that failed
+ROUNDS = 3  # of the split
+MOST_GRIPPED = 300  # bodies: in larger worlds grains meet each body by its own mass
+# columns of the statistics
+FACTORED, FAILED, SWEPT = range(3)
+NSTATS = 3
+
+
+@inner
+def _find(parent, i):
+    while parent[i] != i:
+        parent[i] = parent[parent[i]]
+        i = parent[i]
+    return i
+
+
+@inner
+def mechanisms(rows, joint_rows, m, bodies, jointed):
+    """Mark the bodies that hang together with a joint, over joints and contacts."""
+    nb = bodies.kind.shape[0]
+    parent = np.arange(nb)
+    for k in range(m):
+        head = rows.parent[k] if rows.part[k] == SHARED else k
+        a, b = rows.ends[k, 0], rows.ends[k, 1]
+        for side in range(2):
+            e = rows.ends[head, side]
+            for other in (a, b):
+                if bodies.kind[e] == DYNAMIC and bodies.kind[other] == DYNAMIC:
+                    parent[_find(parent, e)] = _find(parent, other)
+    has = np.zeros(nb, np.bool_)
+    for k in range(joint_rows):
+        for side in range(2):
+            e = rows.ends[k, side]
+            if bodies.kind[e] == DYNAMIC:
+                has[_find(parent, e)] = True
+    for b in range(nb):
+        jointed[b] = bodies.kind[b] == DYNAMIC and has[_find(parent, b)]
+
+
+@inner
+def _bounds(rows, first, last):
+    """Bounds of friction from the normals of now; returns how far they moved, as a part."""
+    moved, total = 0.0, 0.0
+    for k in range(first, last):
+        if rows.part[k] != NORMAL:
+            continue
+        most = rows.mu[k + 1] * rows.lam[k]
+        p, q = rows.lam[k + 1], rows.lam[k + 2]
+        size = math.sqrt(p * p + q * q)
+        moved += abs(most - max(rows.upper[k + 1], rows.upper[k + 2]))
+        total += most
+        for c in range(1, 3):
+            share = 1.0
+            if size > most:  # outside its cone: the box that touches it there
+                share = abs(rows.lam[k + c]) / size
+            rows.lower[k + c], rows.upper[k + c] = -most * share, most * share
+    return moved / total if total > 0.0 else (1.0 if moved > 0.0 else 0.0)
+
+
+@inner
+def _base(rows, first, last, pick, count, u0, out):
+    """Velocities with the impulses of all rows from first to last but those that are picked."""
+    out[:] = u0
+    start_from(rows, first, last, out)
+    for k in range(count):
+        push_all(rows, pick[k], -rows.lam[pick[k]], out)
+
+
+@inner
+def _again(rows, first, last, heads, count, mass, u0, u, passes):
+    """Sweeps from the start, in place of a solve that failed."""
+    u[:] = u0
+    start_from(rows, first, last, u)
+    sweep(rows, heads, count, mass, u, passes, True)
+
+
+@inner
+def _direct(rows, first, last, pick, count, plan, bodies, u0, u, whole, stats):
+    """Newton on rows pick[:count]; the others push with what they hold. Returns plan, success."""
+    plan = plan_for(plan, rows, pick, count, bodies)
+    blocks = np.empty((plan.turn.shape[0], 6, 6))
+    free = np.empty(count, np.int64)
+    base = np.empty_like(u0)
+    _base(rows, first, last, pick, count, u0, base)
+    states(rows, pick, count, free)
+    u[:] = base
+    took = newton(rows, pick, count, plan, blocks, free, base, u, whole, MOST_NEWTON)
+    stats[FACTORED] += abs(took)
+    if took < 0:
+        stats[FAILED] += 1
+    return plan, took > 0
+
+
+@inner
+def _boxes(rows, first, last, heads, count, mass, plan, bodies, u0, u, stats):
+    """All rows of heads[:count] and their friction direct."""
+    pick = np.empty(3 * count, np.int64)
+    n = 0
+    contacts = 0
+    for k in range(count):
+        pick[n] = heads[k]
+        n += 1
+        if rows.part[heads[k]] == NORMAL:
+            contacts += 1
+            for c in range(1, 3):
+                pick[n] = heads[k] + c
+                n += 1
+    kept = rows.lam.copy()
+    good = True
+    for turn in range(BOX_PASSES if contacts else 1):
+        moved = _bounds(rows, first, last)
+        if turn > 0 and moved < BOX_SETTLED:
+            break
+        plan, good = _direct(rows, first, last, pick, n, plan, bodies, u0, u, 0, stats)
+        if not good:
+            break
+    if not good:
+        for k in range(n):
+            rows.lam[pick[k]] = kept[pick[k]]
+        _again(rows, first, last, heads, count, mass, u0, u, FALLBACK)
+    return plan
+
+
+@inner
+def _last(rows, first, last, heads, count, mass, plan, bodies, u0, u, stats):
+    """Joints and normals of heads[:count] direct, with friction as it is."""
+    kept = rows.lam.copy()
+    plan, good = _direct(rows, first, last, heads, count, plan, bodies, u0, u, WHOLE, stats)
+    if not good:
+        for k in range(count):
+            rows.lam[heads[k]] = kept[heads[k]]
+        _again(rows, first, last, heads, count, mass, u0, u, FALLBACK)
+    return plan
+
+
+@inner
+def solve_rows(method, rows, joint_rows, m, bodies, u0, u, plan, passes, stats):
+    """Solve rows 0 to m from the free velocities u0; u receives the velocities. Returns the plan.
+
+    Rows start from the impulses that they hold, and end with those of the solution.
+    """
+    u[:] = u0
+    if m == 0:
+        return plan
+    mass = np.empty(m)
+    effective(rows, 0, m, mass)
+    heads, others = np.empty(m, np.int64), np.empty(m, np.int64)
+    n, rest, touching = 0, 0, 0
+    jointed = np.zeros(bodies.kind.shape[0], np.bool_)
+    if method == AUTO and joint_rows > 0:
+        mechanisms(rows, joint_rows, m, bodies, jointed)
+    for k in range(m):
+        if rows.part[k] < NORMAL or rows.part[k] == SHARED:
+            continue
+        apart = method == AUTO and not (jointed[rows.ends[k, 0]] or jointed[rows.ends[k, 1]])
+        if apart and rows.part[k] == NORMAL:
+            others[rest] = k
+            rest += 1
+        else:
+            heads[n] = k
+            n += 1
+            touching += rows.part[k] == NORMAL
+    if rest > 0:
+        start_from(rows, 0, m, u)
+        sweep(rows, others, rest, mass, u, passes, True)
+        stats[SWEPT] += passes
+    if n == 0:
+        return plan
+    if method == SWEEPS:
+        start_from(rows, 0, m, u)
+        sweep(rows, heads, n, mass, u, passes, True)
+        stats[SWEPT] += passes
+        return plan
+    if method == DIRECT or (method == AUTO and touching <= BOX_CONTACTS):
+        return _boxes(rows, 0, m, heads, n, mass, plan, bodies, u0, u, stats)
+    if method == SPLIT:
+        for _ in range(ROUNDS):
+            plan = _last(rows, 0, m, heads, n, mass, plan, bodies, u0, u, stats)
+            sweep(rows, heads, n, mass, u, passes, False)
+            stats[SWEPT] += passes
+        return _last(rows, 0, m, heads, n, mass, plan, bodies, u0, u, stats)
+    u[:] = u0
+    start_from(rows, 0, m, u)
+    sweep(rows, heads, n, mass, u, passes, True)
+    stats[SWEPT] += passes
+    return _last(rows, 0, m, heads, n, mass, plan, bodies, u0, u, stats)
+
+
+@inner
+def grip(rows, m, bodies, plan):
+    """Factor of the rows that hold at the present impulses: what a further push would meet.
+
+    Joints within their bounds, contacts that press, and friction that sticks. Returns the plan and
+    its blocks for `newton.mobility`.
+    """
+    pick, n = np.empty(m, np.int64), 0
+    if bodies.kind.shape[0] <= MOST_GRIPPED:
+        for k in range(m):
+            p = rows.lam[k]
+            if rows.part[k] == SHARED:
+                continue
+            if rows.part[k] < NORMAL:
+                one = rows.parent[k] + 1
+                most = rows.mu[one] * rows.lam[rows.parent[k]]
+                holds = math.hypot(rows.lam[one], rows.lam[one + 1]) < 0.999 * most
+            elif rows.part[k] == NORMAL:
+                holds = p > 0.0
+            else:
+                holds = rows.lower[k] < p < rows.upper[k]
+            if holds:
+                pick[n] = k
+                n += 1
+    plan = plan_for(plan, rows, pick, n, bodies)
+    blocks = np.empty((plan.turn.shape[0], 6, 6))
+    free = np.full(n, FREE, np.int64)
+    assemble(plan, rows, pick, n, free, blocks)
+    if not factor(plan, blocks):  # cannot be: 1 + a square; then each by its own mass
+        plan.local[:] = AT_LOWER
+    return plan, blocks

@@ -1,0 +1,159 @@
+"""A substep of rigid bodies: contacts and rows at the present poses, solve, move, keep.
+
+`open_substep` says how the bodies would move if grains did nothing; a grain solver then asks for
+the mobilities of those that it touches, and `close_substep` moves them all with what grains gave.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from berm.kernels.jit import inner, jit
+from berm.kernels.multibody.blocks import no_plan
+from berm.kernels.multibody.broad_phase import centres, near_pairs
+from berm.kernels.multibody.contact_rows import contact_rows, keep_contacts
+from berm.kernels.multibody.joints import add_loads, joint_rows, keep_joints
+from berm.kernels.multibody.motion import add_impulse, free_velocities, is_finite, move_bodies
+from berm.kernels.multibody.narrow_phase import (
+    MARGIN,
+    find_contacts,
+    make_contacts,
+    recall,
+    remember,
+)
+from berm.kernels.multibody.rows import make_rows
+from berm.kernels.multibody.solve import solve_rows
+from berm.kernels.multibody.sweeps import effective, residual
+
+ROWS_A_JOINT = 12
+
+
+class Solids(NamedTuple):
+    """Surfaces of bodies as other bodies meet them: see `narrow_phase`."""
+
+    samples: Any
+    first: Any
+    corners: Any
+    ball: Any
+    shaped: Any
+    apart: Any
+
+
+class Means(NamedTuple):
+    """How rows are made and solved.
+
+    method, passes: see `solve`; law (nm, nm, 3), par: see `contact_rows`; meet: whether bodies
+    are looked at for contacts with each other.
+    """
+
+    method: Any
+    passes: Any
+    law: Any
+    par: Any
+    meet: Any
+
+
+@inner
+def touching(bodies, shapes, solids, h, meet):
+    """All contacts between bodies within h (s)."""
+    if not meet:
+        return make_contacts(1)
+    nb = bodies.kind.shape[0]
+    balls = np.empty((nb, 4))
+    centres(bodies, solids.ball, h, MARGIN, balls)
+    pairs = np.empty((8 * nb + 16, 2), np.int64)
+    count = near_pairs(bodies, solids.shaped, balls, solids.apart, pairs)
+    if count > pairs.shape[0]:
+        pairs = np.empty((count, 2), np.int64)
+        count = near_pairs(bodies, solids.shaped, balls, solids.apart, pairs)
+    contacts = make_contacts(8 * count + 16)
+    find_contacts(pairs, count, bodies, shapes, solids, h, contacts)
+    if contacts.n[0] > contacts.gap.shape[0]:
+        contacts = make_contacts(contacts.n[0])
+        find_contacts(pairs, count, bodies, shapes, solids, h, contacts)
+    return contacts
+
+
+@inner
+def open_substep(bodies, joints, tags, shapes, solids, means, gravity, h, memory, plan, stats):
+    """Rows at the present poses, and the velocities u of the coming h (s) if grains do nothing.
+
+    memory: what `close_substep` returned last. Returns contacts, rows, how many of them are of
+    joints and in all, the free velocities u0, u, and the plan.
+    """
+    nb, nj = bodies.kind.shape[0], joints.kind.shape[0]
+    contacts = touching(bodies, shapes, solids, h, means.meet)
+    recall(contacts, tags, memory)
+    rows = make_rows(ROWS_A_JOINT * nj + 3 * contacts.n[0])
+    of_joints = joint_rows(joints, bodies, h, rows, 0, np.empty((3, 3)))
+    m = contact_rows(contacts, bodies, means.law, gravity, h, means.par, rows, of_joints)
+    u0, u = np.empty((nb, 6)), np.empty((nb, 6))
+    free_velocities(bodies, gravity, h, u0)
+    plan = solve_rows(
+        means.method, rows, of_joints, m, bodies, u0, u, plan, means.passes, stats
+    )
+    return contacts, rows, of_joints, m, u0, u, plan
+
+
+@inner
+def solve_again(bodies, rows, of_joints, m, means, push, u0, u, plan, stats):
+    """Solve once more, with the impulses (nb, 6) that grains gave about the centres."""
+    for b in range(bodies.kind.shape[0]):
+        if bodies.w[b] > 0.0:
+            add_impulse(b, bodies, push[b], u0)
+    return solve_rows(means.method, rows, of_joints, m, bodies, u0, u, plan, means.passes, stats)
+
+
+@inner
+def close_substep(
+    bodies, joints, tags, contacts, rows, of_joints, m, u, h, share, joint_load, by_bodies,
+    by_joints,
+):  # fmt: skip
+    """Keep impulses, note mean forces (share: 1 / step, 1/s), and move; return the new memory."""
+    keep_joints(joints, rows, 0, of_joints)
+    add_loads(joints, bodies, rows, 0, of_joints, share, joint_load, by_joints)
+    keep_contacts(contacts, bodies, rows, of_joints, m, share, by_bodies)
+    memory = remember(contacts, tags)
+    move_bodies(bodies, u, h)
+    return memory
+
+
+@jit
+def advance(
+    bodies, joints, tags, shapes, solids, means, gravity, h, substeps, memory, joint_load,
+    by_bodies, by_joints, stats,
+):  # fmt: skip
+    """Advance bodies alone by substeps of h (s); return the memory and the first bad body or -1.
+
+    stats: of `solve`, and last the residual of the last solve (m/s) and how many contacts.
+    """
+    plan = no_plan(bodies.kind.shape[0])
+    share = 1.0 / (h * substeps)
+    for turn in range(substeps):
+        contacts, rows, of_joints, m, _, u, plan = open_substep(
+            bodies, joints, tags, shapes, solids, means, gravity, h, memory, plan, stats
+        )
+        if turn == substeps - 1 and m > 0:
+            mass = np.empty(m)
+            effective(rows, 0, m, mass)
+            stats[3] = residual(rows, 0, m, mass, u)
+        stats[4] = contacts.n[0]
+        memory = close_substep(
+            bodies, joints, tags, contacts, rows, of_joints, m, u, h, share, joint_load, by_bodies,
+            by_joints,
+        )  # fmt: skip
+    return memory, is_finite(bodies)
+
+
+@jit
+def deepest(bodies, shapes, solids, new):
+    """Rows and overlap (m) of the deepest contact of which one body is new; -1: none."""
+    contacts = touching(bodies, shapes, solids, 0.0, True)
+    a, b, most = -1, -1, 0.0
+    for k in range(contacts.n[0]):
+        i, j = contacts.a[k], contacts.b[k]
+        if -contacts.gap[k] > most and (new[i] or new[j]):
+            a, b, most = i, j, -contacts.gap[k]
+    return a, b, most

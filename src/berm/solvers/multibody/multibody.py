@@ -1,0 +1,217 @@
+"""The mechanism of bodies under every solver: tables, the step of bodies alone, and the state.
+
+[Lacoursiere10] with joints, motors and contacts between bodies as rows of one problem; the kernels
+are in `kernels.multibody`. A solver calls `follow` at the start of a step, then either `advance`,
+or hands `arrays` to a kernel of its own that goes through substeps with its grains; then `finish`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from berm.core.bodies import BODIES, JOINTS, Bodies
+from berm.core.errors import InputError, SimulationError
+from berm.core.joints import Joints
+from berm.core.materials import Material, mix
+from berm.kernels.geometry.distance import PARAMS
+from berm.kernels.multibody import contact_rows as cr
+from berm.kernels.multibody import solve, substep
+from berm.kernels.multibody.arrays import BodyArrays, JointArrays
+from berm.kernels.multibody.motion import refresh_all
+from berm.kernels.multibody.substep import Means, Solids
+from berm.solvers.base import WorldView
+from berm.solvers.multibody.samples import ball_around, sample
+from berm.solvers.walls.shapes import Packed, ShapeTable, pack
+
+Array = NDArray[Any]
+
+METHODS = {
+    "auto": solve.AUTO, "sweeps": solve.SWEEPS, "direct": solve.DIRECT, "hybrid": solve.HYBRID,
+    "split": solve.SPLIT,
+}  # fmt: skip
+PASSES = 20  # sweeps a solve
+COMPLIANCE = 1e-9  # m/N: of contacts between bodies
+DAMPING = 0.04  # s: in which bodies that overlap part; at least two steps
+SLIP = 1.5  # of gravity times a substep: a contact that slides faster has kinetic friction
+STILL = 2.0  # of the same: a contact that closes more slowly does not bounce
+START_OVERLAP, START_REFUSED = 0.05, 0.25  # of half a width: more is told; more is no start
+RESIDUAL, CONTACTS = solve.NSTATS, solve.NSTATS + 1  # further columns of the statistics
+
+
+def _pack(shape: Any) -> Packed:
+    """Flatten a shape; the ground has none."""
+    return Packed(shape, -1, np.zeros(PARAMS)) if shape is None else pack(shape)
+
+
+class Multibody:
+    """Tables of a world's bodies and joints for the kernels, and what contacts remember."""
+
+    def __init__(self, method: str = "auto", passes: int = PASSES) -> None:
+        if method not in METHODS:
+            raise InputError("multibody: method", method, ", ".join(METHODS))
+        self.method, self.passes = METHODS[method], passes
+        self.table = ShapeTable(_pack)
+        self.memory: Array = np.zeros((0, 6))
+        self.known: Array = np.zeros(0, np.int64)  # tags that were there in the last step
+        self.samples: dict[int, tuple[Any, Array, int, Array]] = {}  # by id of the shape
+        self.tabulated: Any = None
+        self.law: Array = np.zeros((0, 0, 3))
+        self.materials: list[Material] = []
+        self.stats: Array = np.zeros(solve.NSTATS + 2)
+
+    # ---- tables ---------------------------------------------------------------------------
+
+    def follow(self, world: WorldView) -> None:
+        """Take over which bodies and joints there are, and how they stand."""
+        bodies, joints = world.bodies, world.joints
+        self.table.follow(bodies.shapes)
+        key = (
+            bodies.tag.tobytes(), bodies.kind.tobytes(), tuple(map(id, bodies.shapes)),
+            joints.tag.tobytes(), joints.collides.tobytes(),
+        )  # fmt: skip
+        if key != self.tabulated:
+            joints.point_to_rows()
+            self._tabulate(bodies, joints)
+            self.tabulated = key
+        if self.materials != world.materials:
+            self._mix(world.materials)
+        self.arrays = self._arrays(bodies)
+        refresh_all(self.arrays)
+        self.joints = JointArrays(*(getattr(joints, name) for name in JointArrays._fields))
+        self.by_bodies, self.by_joints = np.zeros((bodies.n, 6)), np.zeros((bodies.n, 6))
+        self.joint_load = np.zeros((joints.n, 6))
+        self.stats[:] = 0.0
+        if not np.array_equal(bodies.tag, self.known):
+            new = ~np.isin(bodies.tag, self.known)
+            self.known = bodies.tag.copy()
+            if self.meet:
+                self._check_start(bodies, new)
+
+    def _arrays(self, bodies: Bodies) -> BodyArrays:
+        columns = {name: getattr(bodies, name) for name in BodyArrays._fields[:-2]}
+        if not hasattr(self, "root") or len(self.root) != bodies.n:
+            self.root, self.root_w = np.zeros((bodies.n, 3, 3)), np.zeros(bodies.n)
+        return BodyArrays(**columns, root=self.root, root_w=self.root_w)
+
+    def _tabulate(self, bodies: Bodies, joints: Joints) -> None:
+        """Collect the samples of all shapes, and which pairs joints keep from meeting."""
+        old, self.samples = self.samples, {}
+        for shape in bodies.shapes:
+            key = id(shape)  # stays unique, for the shape is kept beside it
+            if key not in self.samples:
+                self.samples[key] = old[key] if key in old else _sampled(shape)
+        made = [self.samples[id(shape)] for shape in bodies.shapes]
+        counts = [len(points) for _, points, _, _ in made]
+        apart = [
+            (min(a, b) << 31) + max(a, b)
+            for a, b, meets in zip(
+                joints.a.tolist(), joints.b.tolist(), joints.collides.tolist(), strict=True
+            )
+            if not meets
+        ]
+        self.solids = Solids(
+            np.vstack([np.zeros((0, 8)), *(points for _, points, _, _ in made)]),
+            np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            np.array([corners for _, _, corners, _ in made], np.int64),
+            np.array([ball for _, _, _, ball in made]),
+            np.array([shape is not None for shape in bodies.shapes]),
+            np.unique(np.array(apart, np.int64)),
+        )
+        self.which = np.arange(1, bodies.n)
+        self.dynamic = np.flatnonzero(bodies.dynamic)
+        self.fixed = np.flatnonzero(~bodies.dynamic)[1:]
+        self.active = len(self.dynamic) > 0
+        self.meet = self.active and bodies.n > 2
+
+    def _mix(self, materials: list[Material]) -> None:
+        """Friction and restitution of each pair of materials."""
+        self.materials = list(materials)
+        self.law = np.zeros((len(materials), len(materials), 3))
+        for i, one in enumerate(materials):
+            for j, other in enumerate(materials):
+                law = mix(one, other, 1.0)
+                bounce = 0.5 * ((one.restitution or 0.0) + (other.restitution or 0.0))
+                self.law[i, j] = law.friction_static, law.friction_kinetic, bounce
+
+    def means(self, gravity: Any, h: float) -> Means:
+        """How rows are made and solved with substeps of h (s)."""
+        par = np.zeros(cr.NPAR)
+        pull = float(np.linalg.norm(gravity)) * h
+        par[cr.EPS], par[cr.TAU] = COMPLIANCE, max(DAMPING, 2.0 * h)
+        par[cr.SLIP], par[cr.STILL] = SLIP * pull, STILL * pull
+        return Means(self.method, self.passes, self.law, par, self.meet)
+
+    def _check_start(self, bodies: Bodies, new: Array) -> None:
+        """Refuse new bodies deep in others: the nearest way out of one may be into another."""
+        a, b, deep = substep.deepest(self.arrays, self.table.arrays, self.solids, new)
+        if a < 0:
+            return
+        # m: half the thinnest side of the box with a body's moments; walls may be of any size
+        left = np.maximum(bodies.moments.sum(axis=1) - 2.0 * bodies.moments.max(axis=1), 0.0)
+        half = np.where(bodies.w > 0.0, np.sqrt(1.5 * left * bodies.w), np.inf)
+        share = deep / max(float(min(half[a], half[b])), 1e-300)
+        if share <= START_OVERLAP:
+            return
+        one, two = (bodies.names[row] for row in sorted((a, b)))
+        if share > START_REFUSED:
+            raise InputError(
+                f"overlap of bodies {one!r} and {two!r} at the start", f"{deep:.3g} m",
+                f"at most {START_REFUSED:g} of the smaller one's half width; move them apart",
+            )  # fmt: skip
+        warnings.warn(
+            f"bodies {one!r} and {two!r} overlap by {deep:.3g} m at the start; "
+            "they are pushed apart",
+            stacklevel=5,
+        )
+
+    # ---- a step ---------------------------------------------------------------------------
+
+    def advance(self, world: WorldView, dt: float, substeps: int) -> None:
+        """Advance bodies that no grain touches by dt (s)."""
+        h = dt / substeps
+        self.memory, bad = substep.advance(
+            self.arrays, self.joints, world.bodies.tag, self.table.arrays, self.solids,
+            self.means(world.gravity, h), np.asarray(world.gravity), h, substeps, self.memory,
+            self.joint_load, self.by_bodies, self.by_joints, self.stats,
+        )  # fmt: skip
+        self.check(world.bodies, bad)
+
+    def check(self, bodies: Bodies, bad: int) -> None:
+        """Stop where a body's state is not finite."""
+        if bad >= 0:
+            raise SimulationError(
+                f"body {bodies.names[bad]!r} became non-finite "
+                f"(position {bodies.x[bad].tolist()}, velocity {bodies.v[bad].tolist()})"
+            )
+
+    def finish(self, world: WorldView) -> None:
+        """Give bodies and joints the mean forces of the step."""
+        bodies, joints = world.bodies, world.joints
+        bodies.load[:, BODIES], bodies.load[:, JOINTS] = self.by_bodies, self.by_joints
+        joints.load[:] = self.joint_load
+        bodies.applied[:] = 0.0
+
+    # ---- restart --------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Everything that a restart needs beside the columns of bodies and joints."""
+        return {"memory": self.memory.copy(), "known": self.known.copy()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put a state back."""
+        memory = np.array(state["memory"], float)
+        if memory.ndim != 2 or memory.shape[1] != 6 or not np.isfinite(memory).all():
+            raise InputError("state: contacts of bodies", memory.shape, "finite numbers (k, 6)")
+        self.memory, self.known = memory, np.array(state["known"], np.int64)
+
+
+def _sampled(shape: Any) -> tuple[Any, Array, int, Array]:
+    """The shape, its samples, how many are corners, and the ball around it."""
+    if shape is None:
+        return shape, np.zeros((0, 8)), 0, np.array([0.0, 0.0, 0.0, -1.0])
+    points, corners = sample(shape)
+    return shape, points, corners, ball_around(shape, points)
