@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from berm.core import checks, pages
+from berm.core import pages
 from berm.core.errors import InputError, SimulationError
 from berm.core.grains import LARGE, Grains
 from berm.core.materials import mix
@@ -22,8 +21,9 @@ from berm.kernels.p2 import serial as p2_serial
 from berm.kernels.p2 import sweep as p2_sweep
 from berm.kernels.search.grain_fields import pair_fields, wall_fields
 from berm.kernels.search.neighbours import AHEAD_MOST, KNOCK, KNOCK_FAST
-from berm.solvers.base import SOLVERS, Stages, WorldView
+from berm.solvers.base import SOLVERS, Solver, Stages, WorldView
 from berm.solvers.multibody.rigid import Rigid
+from berm.solvers.options import choice, flag, number, whole
 from berm.solvers.p2.start import warn_of_deep_starts
 from berm.solvers.p2.with_bodies import step_with_bodies
 from berm.solvers.search.candidate_list import CandidateList
@@ -40,7 +40,7 @@ CONSERVING = ("sweep", "mass")  # keep impulses; each pair gets equal and opposi
 
 @SOLVERS.register("p2")
 @dataclass
-class P2:
+class P2(Solver):
     """Position-based grains with visco-elastic contact, friction and adhesion, [Holz14].
 
     averaging: "sweep" (each correction at once, parallel by colours, conserves momentum; default),
@@ -61,42 +61,25 @@ class P2:
     rather than cohesion (default of the published forms).
     """
 
-    averaging: str = "sweep"
-    iterations: int = 1
-    substeps: int = 10
-    memory: float = MEMORY
-    relaxation: float = 1.0
-    acceleration: float = 0.0
-    eps_depth: float = 0.0
-    sleep: float = 0.0
-    retest: bool = False
-    skin: float = 0.1
-    slip_speed: float | None = None
-    adhesion_area: str | None = None
+    averaging: str = choice("sweep", AVERAGING)
+    iterations: int = whole(1, 1, 100_000)
+    substeps: int = whole(10, 1, 100_000)
+    memory: float = number(MEMORY, 0.0, 1.0)
+    relaxation: float = number(1.0, 0.1, 4.0)
+    acceleration: float = number(0.0, 0.0, 1.0)
+    eps_depth: float = number(0.0, 0.0, 1.0)
+    sleep: float = number(0.0, 0.0, 1.0, "m")
+    retest: bool = flag(False)
+    skin: float = number(0.1, 0.0, 2.0, "radii")
+    slip_speed: float | None = number(None, 0.0, 1e3, "m/s")
+    adhesion_area: str | None = choice(None, ("whole", "overlap"))
 
     name = "p2"
+    can = frozenset({"bodies", "joints", "adhesion"})
     WALL_SKIN = 1.0  # radii: a grain may be knocked this far into a wall within a step
     TOUCH = 0.02  # gap, in radii, below which a pair counts as a contact for the split masses
 
-    def __post_init__(self) -> None:
-        if self.averaging not in AVERAGING:
-            raise InputError("solver p2: averaging", self.averaging, ", ".join(AVERAGING))
-        for field, low, high in (
-            ("iterations", 1, 100_000),
-            ("substeps", 1, 100_000),
-            ("memory", 0.0, 1.0),
-            ("relaxation", 0.1, 4.0),
-            ("acceleration", 0.0, 1.0),
-            ("eps_depth", 0.0, 1.0),
-            ("sleep", 0.0, 1.0),
-            ("skin", 0.0, 2.0),
-        ):
-            what, allowed = f"solver p2: {field}", f"{low} to {high}"
-            value = checks.number(what, getattr(self, field), allowed)
-            if not low <= value <= high:
-                raise InputError(what, getattr(self, field), allowed)
-            if isinstance(low, int):
-                setattr(self, field, checks.whole(what, value, low))
+    def _check_together(self) -> None:
         areas = ("whole", "overlap") if self.averaging in CONSERVING else ("overlap",)
         self._area = areas[0] if self.adhesion_area is None else self.adhesion_area
         if self._area not in areas:
@@ -105,7 +88,6 @@ class P2:
             raise InputError(
                 "solver p2: acceleration", self.acceleration, "0, or averaging='mass' with it"
             )
-        self._ready_for: int | None = None
 
     @classmethod
     def published(cls, iterations: int = 10, eps_depth: float = 0.5, **changes: Any) -> P2:
@@ -119,18 +101,8 @@ class P2:
         }
         return cls(**{**given, **changes})
 
-    def options(self) -> dict[str, Any]:
-        """Return the options by name."""
-        return dataclasses.asdict(self)
-
-    def prepare(self, world: WorldView) -> None:
-        """Make the solver's own arrays for this world."""
-        if self._ready_for == id(world):
-            return
-        if self._ready_for is not None:
-            raise InputError("solver p2", "in use", "a solver object belongs to one world only")
-        self._ready_for = id(world)
-        self.real = world.grains.dtype.type
+    def _make_arrays(self, world: WorldView) -> None:
+        self.real: Any = world.grains.dtype.type
         keeps = self.averaging in CONSERVING
         self.contacts = (ContactList if keeps else CandidateList)(world.grains.dtype)
         self.walls = (Walls if keeps else KeptWalls)(world.grains.dtype)
