@@ -12,6 +12,7 @@ from berm.core.errors import SimulationError
 from berm.core.report import StepReport
 from berm.kernels.jit import use_threads_for
 from berm.kernels.search.grain_fields import pair_fields, wall_fields
+from berm.kernels.vts import contacts as vts_contacts
 from berm.kernels.vts import krylov as vts_krylov
 from berm.kernels.vts import law as at
 from berm.kernels.vts import motion as vts_motion
@@ -270,10 +271,11 @@ class VTS(Solver):
                 f"grain {int(grains.tag[row])} became non-finite "
                 f"(position {grains.x[row, :3].tolist()}, velocity {grains.v[row, :3].tolist()})"
             )
-        report.contacts = int(stats[:, 2].sum())
+        report.contacts = int(stats[:, vts_contacts.CONTACTS].sum())
         report.wall_contacts = int(self.contacts.walls.count.sum()) + self.bodies.first
-        report.overlap_mean = float(stats[:, 0].sum()) / max(report.contacts, 1)
-        report.overlap_max = float(stats[:, 1].max(initial=0.0))
+        total = float(stats[:, vts_contacts.OVERLAP_SUM].sum())
+        report.overlap_mean = total / max(report.contacts, 1)
+        report.overlap_max = float(stats[:, vts_contacts.OVERLAP_MAX].max(initial=0.0))
         energy, fastest2 = self.cloth.motion()
         report.kinetic_energy = float(found[:, vts_motion.ENERGY].sum()) + energy
         fastest2 = max(found[:, vts_motion.FASTEST2].max(initial=0.0), fastest2)
