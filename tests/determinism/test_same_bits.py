@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import berm
-from berm.solvers.p2 import solver as p2
+from berm.solvers.p2 import form
 from berm.solvers.search import contact_list
-from berm.solvers.walls.walls import walls
+from berm.solvers.walls import walls
 from tests.same_bits import assert_goes_on, assert_same_on_threads
 
 
@@ -84,7 +84,7 @@ def test_restart_continues_bit_for_bit(name, tmp_path):
 def test_giving_memory_back_changes_no_bit(name, monkeypatch):
     """Worlds of very many grains let buffers go between the stages of a search."""
     kept = advance(busy_world(SOLVERS[name]()), 15)
-    for module in (contact_list, p2, walls):
+    for module in (contact_list, form, walls):
         monkeypatch.setattr(module, "LARGE", 1)
     assert advance(busy_world(SOLVERS[name]()), 15) == kept
 

@@ -45,7 +45,7 @@ def body(**options):
         (lambda: berm.World(seed=1.5), ["seed", "1.5", "whole"]),
         (lambda: berm.World(solver=berm.P2), ["solver", "P2(...)"]),
         (lambda: berm.P2(iterations=2.5), ["iterations", "2.5", "whole"]),
-        (lambda: berm.P2(sleep="a"), ["sleep", "'a'", "0.0 to 1.0"]),
+        (lambda: berm.P2(sleep="a"), ["sleep", "'a'", "0 to 1 m"]),
         (lambda: berm.Material(density="heavy"), ["density", "heavy", "above 0"]),
         (lambda: berm.Material(poisson_ratio=2.0), ["poisson_ratio", "2.0", "0.5"]),
         (lambda: berm.calibrate("gravel", "steep"), ["angle of repose", "steep"]),

@@ -77,5 +77,5 @@ def test_wrong_values_are_named(tmp_path: Path, old: str, new: str, told: str) -
 
 
 def test_other_solvers_say_so(tmp_path: Path) -> None:
-    with pytest.raises(SceneFileError, match=r"solver p2.*vts"):
+    with pytest.raises(SceneFileError, match=r"solver: got 'p2'.*vts"):
         load(tmp_path, FLAG.replace("solver: sp", "solver: p2")).build()

@@ -9,8 +9,8 @@ A wrong file raises one SceneFileError that lists all problems with line, column
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
-import inspect
 import os
 import typing
 from collections.abc import Callable, Mapping
@@ -31,6 +31,7 @@ from berm.io.schema import Part
 from berm.io.schema_world import SceneFile, WorldFile
 
 if TYPE_CHECKING:
+    from berm.solvers.base import Solver
     from berm.world.world import World
 
 __all__ = ["LoadedScene", "SceneFileError", "json_schema", "load_scene"]
@@ -310,26 +311,22 @@ def _known_scenes(scenes: Registry[Any] | None) -> Registry[Any]:
     return found
 
 
-def _solvers() -> Registry[type]:
-    from berm.solvers.base import SOLVERS
-    from berm.world import world  # noqa: F401  all solvers register themselves
+def _solvers() -> Registry[type[Solver]]:
+    from berm.solvers import SOLVERS
 
-    return SOLVERS
+    known: Registry[type[Solver]] = SOLVERS
+    return known
 
 
 def _literal(name: str) -> Any:
     return Literal[name]
 
 
-def _solver_model(name: str, solver: type) -> type[BaseModel]:
-    """Return a model of a solver's options, from the types and defaults of its constructor."""
-    hints = typing.get_type_hints(vars(solver)["__init__"])
-    options: dict[str, Any] = {}
-    for key, parameter in list(inspect.signature(solver).parameters.items()):
-        if parameter.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD:
-            continue
-        default = ... if parameter.default is inspect.Parameter.empty else parameter.default
-        options[key] = (hints.get(key, Any), default)
+def _solver_model(name: str, solver: type[Solver]) -> type[BaseModel]:
+    """Return a model of a solver's options, from the types and defaults of its fields."""
+    hints = typing.get_type_hints(solver)
+    fields = dataclasses.fields(solver)  # type: ignore[arg-type]  # every solver is a dataclass
+    options: dict[str, Any] = {one.name: (hints[one.name], one.default) for one in fields}
     title = f"Solver_{name}"
     return create_model(title, __base__=Part, name=(_literal(name), ...), **options)
 
@@ -363,9 +360,10 @@ def _scene_model(name: str, scene: Any) -> type[SceneFile]:
     )
 
 
-def _make_solver(part: Any) -> Any:
+def _make_solver(part: Any) -> Solver:
     """Return a solver object from its part of the file; without one, the default."""
+    from berm.solvers.base import make_solver
+
     if part is None:
-        return _solvers().get("p2")()
-    options = part.model_dump(exclude={"name"}, exclude_unset=True)
-    return _solvers().get(part.name)(**options)
+        return make_solver("p2")
+    return make_solver(part.name, part.model_dump(exclude={"name"}, exclude_unset=True))

@@ -15,7 +15,7 @@ from berm.core.shapes import Box, Cylinder, Mesh
 from berm.scenes.base import SCENES, Outcome, Scene
 from berm.scenes.history import History
 from berm.scenes.params import GrainParams, inherited
-from berm.solvers.p2.solver import CONSERVING, P2
+from berm.solvers.p2.solver import P2
 from berm.world.packings import lattice
 from berm.world.world import World
 
@@ -172,7 +172,7 @@ def couples(world: World) -> float:
     In the last substep; not a number where the solver does not keep the contacts' impulses.
     """
     solver = world.solver
-    if not isinstance(solver, P2) or solver.averaging not in CONSERVING:
+    if not isinstance(solver, P2) or not solver.form.conserving:
         return math.nan
     pairs, walls, grains = solver.contacts, solver.walls, world.grains
     slices = np.repeat(np.arange(len(pairs.ptr) - 1), np.diff(pairs.ptr))

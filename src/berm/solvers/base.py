@@ -1,56 +1,158 @@
-"""What every solver offers, the table of solvers, and the stage timer."""
+"""What every solver is and offers, how solvers are found by name, and the stage timer."""
 
 from __future__ import annotations
 
+import dataclasses
+import importlib
+import pkgutil
 import time
-from collections.abc import Iterator
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
+import numpy as np
+import numpy.typing as npt
+
+import berm.solvers
+from berm.core.bodies import Body
+from berm.core.cloth import Cloth
+from berm.core.clumps import Clumps
+from berm.core.errors import InputError
+from berm.core.grains import Grains
+from berm.core.joints import Joint
+from berm.core.materials import Material
 from berm.core.registry import Registry
 from berm.core.report import StepReport
+from berm.solvers import options
+
+Array = npt.NDArray[Any]
+
+# what a solver may be able to do beside grains and fixed or driven bodies; in words, for errors
+CAPABILITIES: dict[str, str] = {
+    "rotation": "in which grains turn",
+    "clusters": "that has compound grains",
+    "cloth": "that moves cloth",
+    "bodies": "that moves dynamic bodies",
+    "joints": "that has joints",
+    "adhesion": "in which grains stick together",
+}
 
 
 class WorldView(Protocol):
     """The parts of a world that a solver reads and writes."""
 
-    grains: Any
-    clumps: Any
-    bodies: list[Any]
-    joints: list[Any]
-    materials: list[Any]
-    gravity: Any
+    grains: Grains
+    clumps: Clumps
+    bodies: list[Body]
+    joints: list[Joint]
+    cloths: list[Cloth]
+    materials: list[Material]
+    gravity: npt.NDArray[np.float64]
     step_count: int
     time: float
 
-
-class Solver(Protocol):
-    """One method: prepared once for a world, then asked for steps."""
-
-    name: str
-
-    def prepare(self, world: WorldView) -> None:
-        """Make room for the world's arrays."""
+    def add_material(self, what: str | Material) -> int:
+        """Add a material (or find an equal one) and return its index."""
         ...
 
-    def step(self, world: WorldView, dt: float) -> StepReport:
-        """Advance the world by dt (s)."""
-        ...
+
+class Solver(ABC):
+    """One method: a dataclass of options, prepared once for a world, then asked for steps.
+
+    A solver is one folder of `berm.solvers` whose module `solver` registers it:
+
+        @SOLVERS.register("name")
+        @dataclass
+        class Mine(Solver):
+            iterations: int = whole(10, 1, 1000)
+            name = "name"
+            can = frozenset({"bodies"})
+
+    can: which of CAPABILITIES it has; what it has not is refused when it is added to a world.
+    precision: of the grains' numbers where the user does not say.
+    """
+
+    name: ClassVar[str]
+    can: ClassVar[frozenset[str]] = frozenset()
+    precision: ClassVar[str] = "float32"
+
+    def __post_init__(self) -> None:
+        options.check(self)
+        self._check_together()
+        self._owner: weakref.ref[Any] | None = None
+
+    def _check_together(self) -> None:
+        """Refuse options that do not go together; each for itself is right by now."""
+        return
 
     def options(self) -> dict[str, Any]:
         """Return the options by name, as plain values."""
-        ...
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
 
+    def prepare(self, world: WorldView) -> None:
+        """Make the solver's own arrays for this world, the only one that it will ever serve."""
+        if self._owner is not None:
+            if self._owner() is world:
+                return
+            what = f"solver {self.name}"
+            raise InputError(what, "in use", "a solver object belongs to one world only")
+        self._make_arrays(world)
+        self._owner = weakref.ref(world)
+
+    @abstractmethod
+    def _make_arrays(self, world: WorldView) -> None:
+        """Make the solver's own arrays for this world."""
+
+    @abstractmethod
+    def step(self, world: WorldView, dt: float) -> StepReport:
+        """Advance the world by dt (s)."""
+
+    @abstractmethod
     def state(self) -> dict[str, Any]:
         """Return everything that a bit-for-bit restart needs."""
-        ...
 
+    @abstractmethod
     def restore(self, state: dict[str, Any]) -> None:
         """Put a state back."""
-        ...
+
+    @abstractmethod
+    def grain_fields(self, world: WorldView) -> dict[str, Array]:
+        """Largest overlap (m) and sum of normal contact forces (N) of each grain, by row."""
 
 
-SOLVERS: Registry[type] = Registry("solver")
+SOLVERS: Registry[type[Solver]] = Registry("solver")
+
+
+def load_all() -> None:
+    """Import every folder of this package that has a solver, so that each registers itself."""
+    for folder in pkgutil.iter_modules(berm.solvers.__path__, "berm.solvers."):
+        if not folder.ispkg:
+            continue
+        paths = importlib.import_module(folder.name).__path__
+        modules = [one.name for one in pkgutil.iter_modules(paths)]
+        if "solver" in modules:
+            for name in modules:
+                importlib.import_module(f"{folder.name}.{name}")
+
+
+def make_solver(name: str, given: Mapping[str, Any] | None = None) -> Solver:
+    """Return a new solver by name, with options; what it does not have is refused."""
+    load_all()
+    kind = SOLVERS.get(name)
+    options.check_names(kind, given or {})
+    return kind(**(given or {}))
+
+
+def require(solver: Solver, capability: str, what: str) -> None:
+    """Refuse `what` where the solver cannot take it, and name those that can."""
+    if capability in solver.can:
+        return
+    load_all()
+    able = ", ".join(name for name in SOLVERS if capability in SOLVERS.get(name).can)
+    allowed = f"one {CAPABILITIES[capability]}: {able or 'there is none yet'}"
+    raise InputError(f"{what}: solver", solver.name, allowed)
 
 
 class Stages:

@@ -13,6 +13,7 @@ from berm.core.clusters import Cluster
 from berm.core.errors import InputError
 from berm.core.materials import Material
 from berm.core.rotations import inverse, random_rotations, turned
+from berm.solvers.base import require
 from berm.world.band import bounds
 
 if TYPE_CHECKING:
@@ -32,11 +33,7 @@ def add_clusters(
     material: str | Material,
 ) -> Array:
     """Add bodies; see `World.add_clusters`."""
-    if not world.grains.rotating:
-        raise InputError(
-            f"cluster {cluster.name!r}", f"solver {world.solver.name!r}",
-            "a solver in which grains rotate, such as 'dem'",
-        )  # fmt: skip
+    require(world.solver, "clusters", f"cluster {cluster.name!r}")
     where = np.atleast_2d(np.asarray(position, float))
     k = len(where)
     if where.ndim != 2 or where.shape[1] != 3 or not np.isfinite(where).all():

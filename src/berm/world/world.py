@@ -23,10 +23,8 @@ from berm.core.joints import Joint, Joints
 from berm.core.materials import Material, material
 from berm.core.motion import Motion, Steered
 from berm.core.report import StepReport
-from berm.solvers.base import SOLVERS, Solver
-from berm.solvers.dem import solver as _dem  # noqa: F401
-from berm.solvers.p2 import solver as _p2  # noqa: F401
-from berm.solvers.vts import sp as _sp  # noqa: F401
+from berm.solvers import SOLVERS
+from berm.solvers.base import Solver, make_solver, require
 from berm.world.clumps import add_clusters, cover_body, remove_with_clumps
 from berm.world.emitters import Emitter, Sink
 from berm.world.separate import separate
@@ -53,10 +51,10 @@ class World(Shown):
         self.gravity = checks.vector("world: gravity", gravity, "three finite numbers, m/s^2")
         self.dt = checks.number("world: dt", dt, "a time above 0, s", lambda t: 0 < t < np.inf)
         self.seed = checks.whole("world: seed", seed, 0)
-        self.solver: Solver = SOLVERS.get(solver)() if isinstance(solver, str) else solver
-        if isinstance(solver, type) or not hasattr(self.solver, "prepare"):
+        self.solver: Solver = make_solver(solver) if isinstance(solver, str) else solver
+        if not isinstance(self.solver, Solver):
             raise InputError("world: solver", solver, ", ".join(SOLVERS.names()) + ", or P2(...)")
-        precision = precision or getattr(self.solver, "precision", "float32")
+        precision = precision or self.solver.precision
         if precision not in PRECISIONS:
             raise InputError("world: precision", precision, ", ".join(PRECISIONS))
         self.precision = precision
@@ -213,6 +211,7 @@ class World(Shown):
             raise InputError("body name", label, "a name that no other body has")
         body = Body(shape, label, self.add_material(material), position, rotation, motion)
         if dynamic:
+            require(self.solver, "bodies", f"dynamic body {label!r}")
             if density is None:
                 density = self.materials[body.material].density
             body.set_free(density, mass, velocity, angular_velocity)
@@ -242,8 +241,7 @@ class World(Shown):
 
     def add_cloth(self, cloth: Cloth) -> Cloth:
         """Add cloth; solvers "vts" and "sp" move it, together with the grains."""
-        if not hasattr(self.solver, "cloth"):
-            raise InputError("cloth", f"solver {self.solver.name}", 'solver "vts" or "sp"')
+        require(self.solver, "cloth", f"cloth {cloth.name!r}")
         if any(known.name == cloth.name for known in self.cloths):
             raise InputError("cloth name", cloth.name, "a name that no other cloth has")
         self.add_material(cloth.material)
@@ -259,6 +257,7 @@ class World(Shown):
 
     def add_joint(self, joint: Joint) -> Joint:
         """Join two bodies, or a body and the world, from now on; the bodies pass each other."""
+        require(self.solver, "joints", joint.label)
         for body in (joint.body_a, joint.body_b):
             if body is not None and not any(body is known for known in self.bodies):
                 raise InputError(f"{joint.label}: body", body.name, "bodies of this world")

@@ -4,7 +4,7 @@ A grain's row of sixteen numbers, one cache line, holds what a substep needs: po
 and radius; displacement with the remembered part of the impulses, and inverse mass; displacement
 with the whole impulses, and the number of contacts that push; velocity, and how far (m) the grain
 may go in any direction before the list has to be asked whether it still holds. Both forms that
-keep impulses, `p2_sweep` and `p2_mass`, build on this.
+keep impulses, `kernels.p2.sweep` and `kernels.p2.mass`, build on this.
 """
 
 from __future__ import annotations
@@ -16,10 +16,13 @@ from berm.kernels.p2.law import (
     ACCELERATED,
     ADHESIVE,
     BETA,
+    CONTACTS,
     FRACTION,
     GX,
     LAST,
     MEMORY,
+    OVERLAP_MAX,
+    OVERLAP_SUM,
     RELAX,
     SHARE,
     SLIP,
@@ -133,9 +136,9 @@ def pair_response(
 def note_overlaps(s, total, most, number, stats):
     """Add a slab's overlaps to its statistics."""
     for m in range(8):
-        stats[s, 0] += lane(total, m)
-        stats[s, 1] = max(stats[s, 1], lane(most, m))
-        stats[s, 2] += lane(number, m)
+        stats[s, OVERLAP_SUM] += lane(total, m)
+        stats[s, OVERLAP_MAX] = max(stats[s, OVERLAP_MAX], lane(most, m))
+        stats[s, CONTACTS] += lane(number, m)
 
 
 @inline

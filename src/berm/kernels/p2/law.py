@@ -39,6 +39,12 @@ T_K, T_C, T_MU_S, T_MU_K, T_ADHESION = 0, 1, 2, 3, 4  # h^2 k, h c, -, -, h^2 a
 # flags: LAST iteration of a substep, STATS wanted, contacts stick with their WHOLE surface
 ADHESIVE, ACCELERATED, LAST, STATS, WHOLE = 1, 2, 4, 8, 16
 
+# columns of the statistics, one row a slab
+OVERLAP_SUM, OVERLAP_MAX, CONTACTS = 0, 1, 2  # m, m, touching pairs
+ENERGY, FARTHEST2 = 3, 4  # J, and the largest squared displacement of the last substep, m^2
+BAD, OFF = 5, 6  # 1 + row of a grain that is not finite; 1 where one has left its list's way
+NSTATS = 8
+
 REACH = 1e-4  # radii: grains nearer than this stick with their whole surface; beyond rounding
 
 

@@ -23,13 +23,20 @@ from berm.kernels.p2.contacts import (
 )
 from berm.kernels.p2.law import (
     ACCELERATED,
+    BAD,
     BETA,
+    CONTACTS,
+    ENERGY,
+    FARTHEST2,
     FRACTION,
     GX,
     INV_H,
     KEEP,
     LAST,
     MEMORY,
+    OFF,
+    OVERLAP_MAX,
+    OVERLAP_SUM,
     RELAX,
     SHARE,
     SLEEP,
@@ -113,7 +120,7 @@ def _walls_slab(
         scatter_add4(acc, rows, shift, (fx, fy, fz, select(near, one, zero)))
         if flags & STATS:
             for m in range(min(8, w_count[s] - b)):
-                stats[s, 1] = max(stats[s, 1], -lane(gap, m))
+                stats[s, OVERLAP_MAX] = max(stats[s, OVERLAP_MAX], -lane(gap, m))
 
 
 @inner
@@ -122,7 +129,7 @@ def _contact_slab(
     w_plane, w_imp, w_total, body_mat, par, flags, reach, base, acc, stats,
 ):  # fmt: skip
     clear_slab(s, reach, base, acc)
-    for c in (0, 1, 2, 5):
+    for c in (OVERLAP_SUM, OVERLAP_MAX, CONTACTS, BAD):
         stats[s, c] = 0.0
     shift = base[s] - reach[s, 0]
     _pairs_slab(
@@ -178,11 +185,11 @@ def _move_slab(s, slab, x, v, warm, row, par, flags, reach, base, acc, ref, stat
         if flags & STATS:
             energy += size / w
             largest = max(largest, size)
-            if not np.isfinite(size) and stats[s, 5] == 0.0:
-                stats[s, 5] = i + 1
-    stats[s, 3] = 0.5 * energy * par[INV_H] * par[INV_H]
-    stats[s, 4] = largest
-    stats[s, 6] = 1.0 if off else 0.0
+            if not np.isfinite(size) and stats[s, BAD] == 0.0:
+                stats[s, BAD] = i + 1
+    stats[s, ENERGY] = 0.5 * energy * par[INV_H] * par[INV_H]
+    stats[s, FARTHEST2] = largest
+    stats[s, OFF] = 1.0 if off else 0.0
 
 
 @inner
@@ -234,16 +241,22 @@ def _recount_slab(s, slab, v, row, warm, par, reach, base, acc):
 
 @pjit
 def solve(
-    slab, part, lanes, ptr, nbr, imp, last, x, v, row, warm, mat, nmat, common, table, w_count,
-    w_rows, w_body, w_plane, w_imp, w_total, body_mat, par, base_flags, iterations, first, substeps,
-    memory, acceleration, recount, reach, base, acc, ref, stats,
+    slabs, pairs, grains, soil, walls, body_mat, par, base_flags, iterations, first, substeps,
+    memory, acceleration, recount, sums, ref, stats,
 ):  # fmt: skip
     """Substeps of a step from `first` on; return the next one to do.
 
+    Arrays that go together come as tuples, which are taken apart in the first lines.
     recount: grains are new, so that their contacts have to be counted before the first pass. A
     grain that was knocked off the way that the list covers ends the call early. Contacts with
     bodies were found at `first`.
     """
+    slab, part = slabs
+    lanes, ptr, nbr, imp, last = pairs
+    x, v, row, warm = grains
+    mat, nmat, common, table = soil
+    w_count, w_rows, w_body, w_plane, w_imp, w_total = walls
+    reach, base, acc = sums
     n = slab.shape[0] - 1
     par[WEIGHT] = par[INV_H] * par[INV_H] / substeps
     par[FRACTION] = 0.0
@@ -291,7 +304,7 @@ def solve(
         done += 1
         off = 0.0
         for s in range(n):
-            off += stats[s, 6]
+            off += stats[s, OFF]
         if off > 0.0:
             break
     return done

@@ -1,7 +1,7 @@
 """P2 as published: relaxed corrections, averaged over the constraints of a grain, [Holz14].
 
 (2)-(3) prediction and integration, (9) averaging; the corrections with depth weighting (37) are in
-`p2_count_pairs` and `p2_count_walls`, their law is in `p2_count_law`.
+`published_pairs` and `published_walls`, their law is in `published_law`.
 
 **Deviation**: contact is decided once a step unless `retest` is set.
 """
@@ -13,10 +13,16 @@ import numpy as np
 from berm.kernels.jit import inner, pjit, prange
 from berm.kernels.p2.contacts import gravity_of
 from berm.kernels.p2.law import (
+    BAD,
+    CONTACTS,
     DAMPER,
+    ENERGY,
+    FARTHEST2,
     FRACTION,
     GX,
     INV_H,
+    OVERLAP_MAX,
+    OVERLAP_SUM,
     SHARE,
     SLEEP,
     SPRING,
@@ -63,7 +69,7 @@ def integrate_slab(s, slab, x, v, row, par, stats):
     """New velocity and position from the corrected displacement (3); sleeping (Sec. 7)."""
     energy = 0.0
     largest = 0.0
-    stats[s, 5] = 0.0
+    stats[s, BAD] = 0.0
     rate = splat4(par[INV_H])
     none = par[GX] - par[GX]
     for i in range(slab[s], slab[s + 1]):
@@ -77,10 +83,10 @@ def integrate_slab(s, slab, x, v, row, par, stats):
         set_quad(v, i, with_last(u * rate, w))
         energy += way / w
         largest = max(largest, way)
-        if not np.isfinite(way) and stats[s, 5] == 0.0:
-            stats[s, 5] = i + 1
-    stats[s, 3] = 0.5 * energy * par[INV_H] * par[INV_H]
-    stats[s, 4] = largest
+        if not np.isfinite(way) and stats[s, BAD] == 0.0:
+            stats[s, BAD] = i + 1
+    stats[s, ENERGY] = 0.5 * energy * par[INV_H] * par[INV_H]
+    stats[s, FARTHEST2] = largest
 
 
 @inner
@@ -105,7 +111,7 @@ def _contact_slab(
     t_rows, t_face, t_law, t_push, par, flags, retest, reach, base, acc, stats,
 ):  # fmt: skip
     clear_slab(s, reach, base, acc)
-    for c in range(3):
+    for c in (OVERLAP_SUM, OVERLAP_MAX, CONTACTS):
         stats[s, c] = 0.0
     shift = base[s] - reach[s, 0]
     correct_pairs(
@@ -134,17 +140,24 @@ def _update_slab(
 
 @pjit
 def solve(
-    slab, part, lanes, ptr, nbr, t_used, t_lanes, t_ptr, t_nbr, factor, x, v, row, mat, nmat,
-    plain, common, table, w_count, w_rows, w_body, w_plane, w_total, t_count, t_rows, t_from,
-    t_face, t_law, t_push, body_mat, par, base_flags, iterations, substeps, retest, reach, base,
-    acc, stats,
+    slabs, pairs, touching_pairs, grains, soil, plain, walls, touching_walls, body_mat, par,
+    base_flags, iterations, substeps, retest, sums, stats,
 ):  # fmt: skip
     """All iterations of a step: every contact by itself, then the average of a grain's corrections.
 
-    Arrays t_...: room for the pairs and contacts with bodies that are active in a substep.
+    Arrays that go together come as tuples; t_...: room for the pairs and contacts with bodies that
+    are active in a substep.
     common: the pair of materials of all grains, -1 where there are several; plain: they have one
     radius and one mass too, do not stick, and contacts are not tested anew.
     """
+    slab, part = slabs
+    lanes, ptr, nbr = pairs
+    t_used, t_lanes, t_ptr, t_nbr, factor = touching_pairs
+    x, v, row = grains
+    mat, nmat, common, table = soil
+    w_count, w_rows, w_body, w_plane, w_total = walls
+    t_count, t_rows, t_from, t_face, t_law, t_push = touching_walls
+    reach, base, acc = sums
     n = slab.shape[0] - 1
     kind = max(common, 0)
     root = root_factor(table[T_K, kind], table[T_C, kind], v[0, 3] + v[0, 3], iterations)

@@ -17,6 +17,7 @@ from berm.kernels.p2.law import (
     FRACTION,
     GX,
     INV_H,
+    OVERLAP_MAX,
     SHARE,
     STATS,
     T_ADHESION,
@@ -128,7 +129,7 @@ def correct_walls(s, number, rows, face, law, push, row, par, flags, retest, shi
         if flags & STATS:
             for m in range(8):
                 if lane(on, m) > 0.0:
-                    stats[s, 1] = max(stats[s, 1], -lane(gap, m))
+                    stats[s, OVERLAP_MAX] = max(stats[s, OVERLAP_MAX], -lane(gap, m))
 
 
 @inner

@@ -11,12 +11,18 @@ import numpy as np
 from berm.kernels.jit import inner, jit
 from berm.kernels.p2.law import (
     ADHESIVE,
+    BAD,
+    CONTACTS,
+    ENERGY,
     EPS,
+    FARTHEST2,
     FRACTION,
     GX,
     GY,
     GZ,
     INV_H,
+    OVERLAP_MAX,
+    OVERLAP_SUM,
     SHARE,
     SLEEP,
     T_ADHESION,
@@ -105,7 +111,7 @@ def _integrate_slab(s, slab, x, v, u, par, stats):
     """New velocity and position from the corrected displacement (3); sleeping (Sec. 7)."""
     energy = 0.0
     largest = 0.0
-    stats[s, 5] = 0.0
+    stats[s, BAD] = 0.0
     for i in range(slab[s], slab[s + 1]):
         way = u[i, 0] ** 2 + u[i, 1] ** 2 + u[i, 2] ** 2
         if way < par[SLEEP]:
@@ -118,10 +124,10 @@ def _integrate_slab(s, slab, x, v, u, par, stats):
                 v[i, c] = u[i, c] * par[INV_H]
         energy += way / v[i, 3]
         largest = max(largest, way)
-        if not np.isfinite(way) and stats[s, 5] == 0.0:
-            stats[s, 5] = i + 1
-    stats[s, 3] = 0.5 * energy * par[INV_H] * par[INV_H]
-    stats[s, 4] = largest
+        if not np.isfinite(way) and stats[s, BAD] == 0.0:
+            stats[s, BAD] = i + 1
+    stats[s, ENERGY] = 0.5 * energy * par[INV_H] * par[INV_H]
+    stats[s, FARTHEST2] = largest
 
 
 @inner
@@ -155,9 +161,9 @@ def _pair(i, j, slot, m, imp, x, u, pair, table, flags, retest, count, stats):
     u[j, 1] -= other * cy
     u[j, 2] -= other * cz
     if count:
-        stats[0, 0] += max(-gap, 0.0)
-        stats[0, 1] = max(stats[0, 1], -gap)
-        stats[0, 2] += 1.0
+        stats[0, OVERLAP_SUM] += max(-gap, 0.0)
+        stats[0, OVERLAP_MAX] = max(stats[0, OVERLAP_MAX], -gap)
+        stats[0, CONTACTS] += 1.0
 
 
 @inner
@@ -185,11 +191,16 @@ def _prepare(lanes, ptr, nbr, imp, x, u, mat, nmat, table, iterations, retest):
 
 @jit
 def solve(
-    slab, part, lanes, ptr, nbr, imp, x, v, u, mat, nmat, common, table, w_count, w_rows, w_body,
-    w_plane, w_imp,
-    w_total, body_mat, par, flags, iterations, substeps, retest, reach, base, acc, stats,
-):  # fmt: skip
-    """All iterations of a step, one contact after the other."""
+    slab, pairs, grains, soil, walls, body_mat, par, flags, iterations, substeps, retest, stats
+):
+    """All iterations of a step, one contact after the other.
+
+    Arrays that go together come as tuples, which are taken apart in the first lines.
+    """
+    lanes, ptr, nbr, imp = pairs
+    x, v, u = grains
+    mat, nmat, _, table = soil
+    w_count, w_rows, w_body, w_plane, w_imp, w_total = walls
     n = slab.shape[0] - 1
     push = np.zeros(3, x.dtype)
     for sub in range(substeps):
@@ -222,7 +233,7 @@ def solve(
                             u[i, c] += push[c]
                             w_total[s, b, c] += weight * push[c] / v[i, 3]
                         if count:
-                            stats[0, 1] = max(stats[0, 1], -gap)
+                            stats[0, OVERLAP_MAX] = max(stats[0, OVERLAP_MAX], -gap)
             for q in range(ptr.shape[0] - 1):
                 for slot in range(ptr[q], ptr[q + 1]):
                     for m in range(8):

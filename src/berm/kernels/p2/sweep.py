@@ -27,11 +27,18 @@ from berm.kernels.p2.contacts import (
     wall_response,
 )
 from berm.kernels.p2.law import (
+    BAD,
+    CONTACTS,
+    ENERGY,
+    FARTHEST2,
     FRACTION,
     INV_H,
     KEEP,
     LAST,
     MEMORY,
+    OFF,
+    OVERLAP_MAX,
+    OVERLAP_SUM,
     SHARE,
     SLEEP,
     STATS,
@@ -159,7 +166,7 @@ def _walls_slab(
             )  # fmt: skip
             if flags & STATS:
                 for m in range(8):
-                    stats[s, 1] = max(stats[s, 1], -lane(gap, m))
+                    stats[s, OVERLAP_MAX] = max(stats[s, OVERLAP_MAX], -lane(gap, m))
 
 
 @inner
@@ -168,7 +175,7 @@ def sweep_slab(
     w_imp, w_total, body_mat, par, flags, stats,
 ):  # fmt: skip
     """One pass over the contacts of a slab: pairs, then bodies."""
-    for c in (0, 1, 2, 5):
+    for c in (OVERLAP_SUM, OVERLAP_MAX, CONTACTS, BAD):
         stats[s, c] = 0.0
     _pairs_slab(
         s, part, lanes, ptr, nbr, imp, row, mat, nmat, common, table, par, flags, stats
@@ -224,11 +231,11 @@ def move_slab(s, slab, row, par, flags, ref, stats):
         if flags & STATS:
             energy += size / w
             largest = max(largest, size)
-            if not np.isfinite(size) and stats[s, 5] == 0.0:
-                stats[s, 5] = i + 1
-    stats[s, 3] = 0.5 * energy * par[INV_H] * par[INV_H]
-    stats[s, 4] = largest
-    stats[s, 6] = 1.0 if off else 0.0
+            if not np.isfinite(size) and stats[s, BAD] == 0.0:
+                stats[s, BAD] = i + 1
+    stats[s, ENERGY] = 0.5 * energy * par[INV_H] * par[INV_H]
+    stats[s, FARTHEST2] = largest
+    stats[s, OFF] = 1.0 if off else 0.0
 
 
 @inner
@@ -282,17 +289,22 @@ def predict_slab(s, slab, x, v, warm, row, par, fresh):
 
 @pjit
 def solve(
-    slab, part, colour, turn, lanes, ptr, nbr, imp, x, v, row, warm, mat, nmat, common, table,
-    w_count, w_rows, w_body, w_plane, w_imp, w_total, body_mat, par, base_flags, iterations, first,
-    substeps, memory, fresh, ref, stats,
+    slabs, pairs, grains, soil, walls, body_mat, par, base_flags, iterations, first, substeps,
+    memory, fresh, ref, stats,
 ):  # fmt: skip
     """Substeps of a step from `first` on; return the next one to do.
 
+    Arrays that go together come as tuples, which are taken apart in the first lines.
     turn[colour[c] : colour[c + 1]] are the slabs of colour c. fresh: contacts were found anew, so
     what they do to each grain is summed again, without those that are gone. A grain that was
     knocked off the way that the list covers ends the call early. Contacts with bodies were found
     at `first`.
     """
+    slab, part, colour, turn = slabs
+    lanes, ptr, nbr, imp = pairs
+    x, v, row, warm = grains
+    mat, nmat, common, table = soil
+    w_count, w_rows, w_body, w_plane, w_imp, w_total = walls
     n = slab.shape[0] - 1
     par[WEIGHT] = par[INV_H] * par[INV_H] / substeps
     ahead = substeps - first
@@ -334,7 +346,7 @@ def solve(
         done += 1
         off = 0.0
         for s in range(n):
-            off += stats[s, 6]
+            off += stats[s, OFF]
         if off > 0.0:
             break
     for number in prange(n):

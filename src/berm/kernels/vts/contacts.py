@@ -20,6 +20,9 @@ from berm.kernels.simd.vec8 import (
 # numbers of `law` for the whole step
 DT, GAMMA, TOLERANCE, SLIP, BOUNCE_FROM, WARM, BENT = range(7)
 NLAW = 7
+# columns of the statistics, one row a slab
+OVERLAP_SUM, OVERLAP_MAX, CONTACTS = range(3)  # m, m, touching pairs
+NSTATS = 3
 FAR = 1e-20  # m^2: closer centres have no direction
 
 
@@ -115,7 +118,8 @@ def _pairs_slab(
                     most = max(most, -gap)
                     count += 1
                 c += 1
-    stats[s, 0], stats[s, 1], stats[s, 2] = total, most, count
+    stats[s, OVERLAP_SUM], stats[s, OVERLAP_MAX] = total, most
+    stats[s, CONTACTS] = count
     return c
 
 
@@ -169,7 +173,7 @@ def _walls_slab(
         slot_of[c] = k
         for e in range(3):
             imp[c, e] = law[WARM] * w_imp[s, k, e]
-        stats[s, 1] = max(stats[s, 1], -gap)
+        stats[s, OVERLAP_MAX] = max(stats[s, OVERLAP_MAX], -gap)
         c += 1
     return c
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,11 @@ from berm.kernels.dem.totals import body_energy, grain_totals, lightest_body
 from berm.kernels.jit import address, use_threads_for
 from berm.laws.base import ROLES, Law, NormalLaw, law
 from berm.laws.compose import composed
-from berm.solvers.base import SOLVERS, Stages, WorldView
+from berm.solvers.base import SOLVERS, Solver, Stages, WorldView
 from berm.solvers.dem import rkf45
 from berm.solvers.dem.seats import seats_of
 from berm.solvers.dem.start import check_start
+from berm.solvers.options import choice, made_by, number, whole
 from berm.solvers.search.list_rooms import rooms
 from berm.solvers.search.pair_list import PairList
 from berm.solvers.walls.boundaries import Boundaries
@@ -34,11 +36,12 @@ INTEGRATORS = ("verlet", "rkf45")
 FEWEST = 10  # steps a contact below which a step that a user gave is refused
 DAMPED = 0.4  # of m / k_d: the longest step beside a damper, for grains with many contacts
 SLOWEST = 0.1  # m/s: the least speed for which a step is chosen
+LONGEST = 1e3  # s: of a step that a user may give; the contact time asks for far less
 
 
 @SOLVERS.register("dem")
 @dataclass
-class DEM:
+class DEM(Solver):
     """Contact forces from overlaps and velocities, integrated with small steps, [Bell05].
 
     normal, tangential, rolling, cohesion: contact laws, by name, as {law: name, option: value}, or
@@ -49,52 +52,32 @@ class DEM:
     not for a mistake.
     """
 
-    normal: Any = "hertz"
-    tangential: Any = "history"
-    rolling: Any = "none"
-    cohesion: Any = "none"
-    integrator: str = "verlet"
-    step_size: float | None = None
-    steps_a_contact: int = 25
-    tolerance: float = 1e-4
-    skin: float = 0.3
-    start_overlap: float = 0.1
+    normal: Any = made_by("hertz", partial(law, "normal"), "a normal law")
+    tangential: Any = made_by("history", partial(law, "tangential"), "a shear law")
+    rolling: Any = made_by("none", partial(law, "rolling"), "a rolling law")
+    cohesion: Any = made_by("none", partial(law, "cohesion"), "a cohesion law")
+    integrator: str = choice("verlet", INTEGRATORS)
+    step_size: float | None = number(None, 0.0, LONGEST, "s", above=True)
+    steps_a_contact: int = whole(25, FEWEST, 10_000)
+    tolerance: float = number(1e-4, 1e-12, 1.0)
+    skin: float = number(0.3, 0.01, 2.0, "radii")
+    start_overlap: float = number(0.1, 0.0, 2.0, "radii")
 
     name = "dem"
+    can = frozenset({"rotation", "clusters", "bodies", "adhesion"})
     precision = "float64"
 
-    def __post_init__(self) -> None:
-        if self.integrator not in INTEGRATORS:
-            raise InputError("solver dem: integrator", self.integrator, ", ".join(INTEGRATORS))
-        for field, low, high in (
-            ("steps_a_contact", FEWEST, 10_000),
-            ("tolerance", 1e-12, 1.0),
-            ("skin", 0.01, 2.0),
-            ("start_overlap", 0.0, 2.0),
-        ):
-            value = getattr(self, field)
-            if not (math.isfinite(value) and low <= value <= high):
-                raise InputError(f"solver dem: {field}", value, f"{low} to {high}")
-        if self.step_size is not None and not (
-            math.isfinite(self.step_size) and self.step_size > 0.0
-        ):
-            raise InputError("solver dem: step_size", self.step_size, "a time above 0, s")
-        self.laws: dict[str, Law] = {role: law(role, getattr(self, role)) for role in ROLES}
-        self._ready_for: int | None = None
+    @property
+    def laws(self) -> dict[str, Law]:
+        """The four contact laws, by role."""
+        return {role: getattr(self, role) for role in ROLES}
 
     def options(self) -> dict[str, Any]:
         """Return the options by name, as plain values."""
-        laws = {role: one.options() for role, one in self.laws.items()}
-        names = ("integrator", "step_size", "steps_a_contact", "tolerance", "skin", "start_overlap")
-        return laws | {name: getattr(self, name) for name in names}
+        return super().options() | {role: one.options() for role, one in self.laws.items()}
 
-    def prepare(self, world: WorldView) -> None:
+    def _make_arrays(self, world: WorldView) -> None:
         """Give the grains a spin and make the solver's own arrays."""
-        if self._ready_for == id(world):
-            return
-        if self._ready_for is not None:
-            raise InputError("solver dem", "in use", "a solver object belongs to one world only")
-        self._ready_for = id(world)
         if world.grains.dtype != np.float64:
             raise InputError("solver dem: precision", str(world.grains.dtype), "float64")
         world.grains.rotate()
@@ -122,10 +105,6 @@ class DEM:
         report = StepReport(grains=grains.n)
         for body in world.bodies:
             body.force, body.torque = np.zeros(3), np.zeros(3)
-        if getattr(world, "joints", None):
-            raise InputError(
-                "solver dem: joints", len(world.joints), "none: solver 'p2' has joints"
-            )
         if grains.n == 0:
             return report
         self._tabulate(world)
@@ -365,10 +344,11 @@ class DEM:
         """Let dynamic bodies follow the clumps that cover them; forces are those of now."""
         clumps = world.clumps
         for body in world.bodies:
-            row = clumps.row_of(clumps.bodies[body.name]) if body.dynamic else None
-            if row is None:
+            free = body.dynamics
+            row = clumps.row_of(clumps.bodies[body.name]) if free is not None else None
+            if free is None or row is None:
                 continue
-            free, turn = body.dynamics, clumps.turn[row : row + 1]
+            turn = clumps.turn[row : row + 1]
             free.centre, free.speed = clumps.position[row].copy(), clumps.velocity[row].copy()
             free.turn = clumps.turn[row].copy()
             free.spin = turned(turn, clumps.momentum[row : row + 1, :3])[0]

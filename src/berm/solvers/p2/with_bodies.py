@@ -12,10 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from berm.core.report import StepReport
-from berm.kernels.jit import use_threads_for
 from berm.kernels.p2 import bodies as p2_bodies
+from berm.kernels.p2 import law as at
 from berm.solvers.base import Stages, WorldView
 from berm.solvers.multibody.rigid import Moving
+from berm.solvers.p2.form import kinds_of
+from berm.solvers.p2.law import ContactLaw
 from berm.solvers.p2.start import warn_of_deep_starts
 
 Array = npt.NDArray[Any]
@@ -24,15 +26,10 @@ P2 = Any  # berm.solvers.p2.solver.P2, which imports this module
 
 def step_with_bodies(p2: P2, world: WorldView, dt: float) -> StepReport:
     """Advance grains and bodies by dt (s)."""
-    clock, grains, rigid = Stages(), world.grains, p2.rigid
-    p2.last_dt = dt
-    use_threads_for(grains.n)
-    report = StepReport(iterations=p2.iterations, substeps=p2.substeps, grains=grains.n)
+    clock, grains, rigid, report = Stages(), world.grains, p2.rigid, p2.begin(world, dt)
     gravity, h = np.asarray(world.gravity, float), dt / p2.substeps
-    for body in world.bodies:
-        body.force, body.torque = np.zeros(3), np.zeros(3)
     rigid.begin(world)
-    stats = np.zeros((1, 8))
+    stats = np.zeros((1, at.NSTATS))
     off = False  # a grain has left the way that the list of pairs covers
     touch = _touch_both if p2.averaging == "sweep" else _touch_walls
     for done in range(p2.substeps):
@@ -43,16 +40,16 @@ def step_with_bodies(p2: P2, world: WorldView, dt: float) -> StepReport:
             fresh = False
             if done == 0 or off:
                 with clock.stage("search"):
-                    fresh = p2._search(grains, dt, under_way=off)
+                    fresh = p2.search(grains, dt, under_way=off)
                     report.rebuilt += fresh
             stats = touch(p2, world, moving, h, done, fresh, push, clock)
-            off = bool(stats[:, 6].any())
+            off = bool(stats[:, at.OFF].any())
         with clock.stage("bodies"):
             _note_forces(p2, world, push, h)
             rigid.advance(gravity, h, push / h, 1.0 / p2.substeps)
     rigid.finish(world)
     if grains.n:
-        p2._fill_report(report, stats, world)
+        p2.fill_report(report, stats, world)
     report.timings = clock.seconds
     return report
 
@@ -83,16 +80,14 @@ def _touch_both(
         )
     with clock.stage("solve"):
         rigid = p2.rigid
-        table, nmat = p2._table(world, h), len(world.materials)
-        common = p2.only_kind * nmat + p2.only_kind if p2.only_kind >= 0 else -1
-        stats, given = np.zeros((list_.slabs, 8)), np.zeros((len(moving), 6))
+        law = ContactLaw.of(p2, world, h)
+        stats, given = np.zeros((list_.slabs, at.NSTATS)), np.zeros((len(moving), 6))
         kinds = [world.bodies[k].material for k in rigid.dynamic]
         p2_bodies.solve(
             list_.slab, list_.part, list_.colour, list_.turn, list_.lanes, list_.ptr, list_.nbr,
-            list_.imp, grains.x, grains.v, p2.row, grains.warm, grains.material, nmat, common,
-            table, walls.count, walls.rows, walls.body, walls.plane, walls.impulse, walls.total,
-            np.array([body.material for body in fixed] or [0], np.int32), p2._parameters(world, h),
-            p2._flags(table), p2.iterations, 1.0 / p2.substeps,
+            list_.imp, grains.x, grains.v, p2.form.row, grains.warm, grains.material, law.kinds,
+            law.common, law.table, walls.count, walls.rows, walls.body, walls.plane, walls.impulse,
+            walls.total, kinds_of(fixed), law.par, law.flags, p2.iterations, 1.0 / p2.substeps,
             p2.real(p2.memory), list_.ref, stats, touching.count, touching.rows, touching.body,
             touching.plane, touching.impulse, touching.total, np.array(kinds, np.int32),
             rigid.x[rigid.dynamic], rigid.mobility[rigid.dynamic], given,
@@ -115,11 +110,13 @@ def _touch_walls(
     with clock.stage("walls"):
         walls.find_bodies(
             bodies, grains.x, grains.v, grains.n, list_.slab, h, world.gravity,
-            p2.wall_margin(False), list_.came_from if fresh else None, h * done,
+            p2.form.wall_margin(False), list_.came_from if fresh else None, h * done,
         )  # fmt: skip
         p2.walls_end = True
     with clock.stage("solve"):
-        stats, _ = p2._solve(world, world.bodies, h, 0, 1, True)
+        stats = np.zeros((list_.slabs, at.NSTATS))
+        law = ContactLaw.of(p2, world, h)
+        p2.form.solve(grains, kinds_of(world.bodies), law, 0, 1, True, stats)
         p2.changed = False
     with clock.stage("forces"):
         walls.total *= p2.real(1.0 / p2.substeps)

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from berm.core.errors import InputError
 from berm.kernels.multibody import rigid_motion as rm
 from berm.kernels.vts import bodies as vb
 from berm.kernels.vts.contacts import WARM
@@ -65,12 +64,8 @@ class BodyRows:
 
     # ---- a step ---------------------------------------------------------------------------
 
-    def begin(self, world: WorldView, solver: str) -> WorldView:
+    def begin(self, world: WorldView) -> WorldView:
         """Take over the bodies' state; return the world as the other constraints see it."""
-        if world.joints:
-            raise InputError(
-                f"solver {solver}: joints", len(world.joints), "none: solver 'p2' has joints"
-            )
         self.active = any(body.dynamic for body in world.bodies)
         self.count = self.first = 0
         if not self.active:

@@ -63,7 +63,7 @@ class GrainContacts:
         self.list = ContactList(dtype)
         self.walls = Walls(dtype)
         self.wall_base = 0
-        self.stats: Array = np.zeros((0, 3))
+        self.stats: Array = np.zeros((0, vts_contacts.NSTATS))
         self.last: Array = np.zeros(0, np.int64)
         self.wall_last: Array = np.zeros(0, np.int64)
 
@@ -107,7 +107,7 @@ class GrainContacts:
         """Write the rows of all contacts; return the units that sweep them."""
         list_, walls, grains = self.list, self.walls, world.grains
         slabs = list_.slabs if grains.n else 0
-        self.stats = np.zeros((slabs, 3))
+        self.stats = np.zeros((slabs, vts_contacts.NSTATS))
         self.last, self.wall_last = np.zeros(slabs, np.int64), np.zeros(slabs, np.int64)
         self.wall_base = len(list_.nbr)
         if not slabs:

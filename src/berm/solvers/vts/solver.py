@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from berm.core.errors import InputError, SimulationError
+from berm.core.errors import SimulationError
 from berm.core.report import StepReport
 from berm.kernels.jit import use_threads_for
 from berm.kernels.search.grain_fields import pair_fields, wall_fields
+from berm.kernels.vts import contacts as vts_contacts
 from berm.kernels.vts import krylov as vts_krylov
 from berm.kernels.vts import law as at
 from berm.kernels.vts import motion as vts_motion
-from berm.solvers.base import SOLVERS, Stages, WorldView
+from berm.solvers.base import SOLVERS, Solver, Stages, WorldView
 from berm.solvers.cloth.cloth_rows import ClothRows
+from berm.solvers.options import choice, flag, number, whole
 from berm.solvers.vts.body_rows import BodyRows
 from berm.solvers.vts.grain_rows import GrainContacts, Pairing
 from berm.solvers.vts.iterations import ITERATIONS, Iteration, Tuning
@@ -31,7 +31,7 @@ FRICTION = {"none": at.NONE, "box": at.BOX, "cone": at.CONE, "relaxed": at.RELAX
 
 @SOLVERS.register("vts")
 @dataclass
-class VTS:
+class VTS(Solver):
     """Velocity time stepping: the MLCP (6)-(9) with accumulated, projected impulses.
 
     iteration: "gs" (Gauss-Seidel (29), default), "jacobi" (26), "split" (Jacobi with masses split
@@ -48,59 +48,30 @@ class VTS:
     0.9.
     record: keep the residual of every iteration of a step in `history`.
     skin: margin of the list of pairs; tolerance: gap up to which a contact takes part, both in
-    radii. sleep: only 0; scenes hand it to every solver.
+    radii.
     """
 
-    iteration: str = "gs"
-    iterations: int = 15
-    substeps: int = 1
-    gamma: float = 0.5
-    omega: float | None = None
-    safe: float = 3.0
-    a: float = 1.0
-    b: float = 0.6
-    exact: bool = False
-    friction: str = "cone"
-    restitution: float | None = None
-    warm: float | None = None
-    record: bool = False
-    skin: float = 0.1
-    tolerance: float = 0.05
-    sleep: float = 0.0
+    iteration: str = choice("gs", ITERATIONS.names())
+    iterations: int = whole(15, 1, 100_000)
+    substeps: int = whole(1, 1, 100_000)
+    gamma: float = number(0.5, 0.0, 1.0)
+    omega: float | None = number(None, 1e-6, 2.0)
+    safe: float = number(3.0, 0.0, 4.0)
+    a: float = number(1.0, 0.0, 100.0)
+    b: float = number(0.6, 0.0, 10.0)
+    exact: bool = flag(False)
+    friction: str = choice("cone", FRICTION)
+    restitution: float | None = number(None, 0.0, 1.0)
+    warm: float | None = number(None, 0.0, 1.0)
+    record: bool = flag(False)
+    skin: float = number(0.1, 0.0, 2.0, "radii")
+    tolerance: float = number(0.05, 0.0, 1.0, "radii")
 
     name = "vts"
+    can = frozenset({"cloth", "bodies"})
 
-    def __post_init__(self) -> None:
-        ITERATIONS.get(self.iteration)
-        if self.friction not in FRICTION:
-            raise InputError(f"solver {self.name}: friction", self.friction, ", ".join(FRICTION))
-        for field, low, high in (
-            ("iterations", 1, 100_000), ("substeps", 1, 100_000), ("gamma", 0.0, 1.0),
-            ("omega", 1e-6, 2.0), ("safe", 0.0, 4.0), ("a", 0.0, 100.0), ("b", 0.0, 10.0),
-            ("restitution", 0.0, 1.0), ("warm", 0.0, 1.0), ("skin", 0.0, 2.0),
-            ("tolerance", 0.0, 1.0), ("sleep", 0.0, 0.0), *self._more_limits(),
-        ):  # fmt: skip
-            value = getattr(self, field)
-            if value is not None and not (math.isfinite(value) and low <= value <= high):
-                raise InputError(f"solver {self.name}: {field}", value, f"{low} to {high}")
-        self._ready_for: int | None = None
+    def _make_arrays(self, world: WorldView) -> None:
         self.history: list[dict[str, float]] = []
-
-    def _more_limits(self) -> tuple[tuple[str, float, float], ...]:
-        return ()
-
-    def options(self) -> dict[str, Any]:
-        """Return the options by name."""
-        return dataclasses.asdict(self)
-
-    def prepare(self, world: WorldView) -> None:
-        """Make the solver's own arrays for this world."""
-        if self._ready_for == id(world):
-            return
-        if self._ready_for is not None:
-            what = f"solver {self.name}"
-            raise InputError(what, "in use", "a solver object belongs to one world only")
-        self._ready_for = id(world)
         self.contacts = GrainContacts(world.grains.dtype, self.skin, self.tolerance)
         self.cloth = ClothRows(world.grains.dtype)
         self.bodies = BodyRows(world.grains.dtype)
@@ -112,7 +83,7 @@ class VTS:
 
     def step(self, world: WorldView, dt: float) -> StepReport:
         """Advance by dt, substep by substep; bodies feel the mean of their contacts' forces."""
-        clock, h, cloths = Stages(), dt / self.substeps, getattr(world, "cloths", [])
+        clock, h, cloths = Stages(), dt / self.substeps, world.cloths
         use_threads_for(world.grains.n + sum(len(cloth.position) for cloth in cloths))
         report = StepReport(
             iterations=self.iterations, substeps=self.substeps, grains=world.grains.n
@@ -120,7 +91,7 @@ class VTS:
         self.history = []
         for body in world.bodies:
             body.force, body.torque = np.zeros(3), np.zeros(3)
-        held = self.bodies.begin(world, self.name)
+        held = self.bodies.begin(world)
         if world.grains.n == 0 and not cloths and not self.bodies.active:
             return report
         if cloths:
@@ -175,7 +146,7 @@ class VTS:
         more = self.cloth.count
         x, v = (np.concatenate([a, np.zeros((more, 4), a.dtype)]) for a in (x, v))
         material = np.concatenate([material[: grains.n], np.zeros(more, np.int32)])
-        kinds = [world.add_material(cloth.material) for cloth in self.cloth.cloths]  # type: ignore[attr-defined]
+        kinds = [world.add_material(cloth.material) for cloth in self.cloth.cloths]
         self.cloth.gather(x, v, material, grains.n, kinds)
         return x, v, material
 
@@ -300,10 +271,11 @@ class VTS:
                 f"grain {int(grains.tag[row])} became non-finite "
                 f"(position {grains.x[row, :3].tolist()}, velocity {grains.v[row, :3].tolist()})"
             )
-        report.contacts = int(stats[:, 2].sum())
+        report.contacts = int(stats[:, vts_contacts.CONTACTS].sum())
         report.wall_contacts = int(self.contacts.walls.count.sum()) + self.bodies.first
-        report.overlap_mean = float(stats[:, 0].sum()) / max(report.contacts, 1)
-        report.overlap_max = float(stats[:, 1].max(initial=0.0))
+        total = float(stats[:, vts_contacts.OVERLAP_SUM].sum())
+        report.overlap_mean = total / max(report.contacts, 1)
+        report.overlap_max = float(stats[:, vts_contacts.OVERLAP_MAX].max(initial=0.0))
         energy, fastest2 = self.cloth.motion()
         report.kinetic_energy = float(found[:, vts_motion.ENERGY].sum()) + energy
         fastest2 = max(found[:, vts_motion.FASTEST2].max(initial=0.0), fastest2)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from berm.kernels.vts import law as at
 from berm.solvers.base import SOLVERS
+from berm.solvers.options import number, whole
 from berm.solvers.vts.solver import VTS
 
 Array = npt.NDArray[Any]
@@ -28,9 +29,9 @@ class SP(VTS):
     about the present normal, instead of keeping the direction of the first iteration.
     """
 
-    k_v: float = 0.1
-    k_c: float = 1.0
-    delay: int = 0
+    k_v: float = number(0.1, 0.0, 1.0)
+    k_c: float = number(1.0, 0.0, 1.0)
+    delay: int = whole(0, 0, 100_000)
 
     name = "sp"
     bent = True
@@ -40,9 +41,6 @@ class SP(VTS):
         """Return pure position based dynamics with friction afterwards, as in [MHHR07]."""
         given: dict[str, Any] = {"k_v": 0.0, "k_c": 1.0, "friction": "post", "warm": 0.0}
         return cls(**{**given, **changes})
-
-    def _more_limits(self) -> tuple[tuple[str, float, float], ...]:
-        return (("k_v", 0.0, 1.0), ("k_c", 0.0, 1.0), ("delay", 0, 100_000))
 
     def _parameters(self, v: Array, h: float) -> Array:
         par = super()._parameters(v, h)

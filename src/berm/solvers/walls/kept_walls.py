@@ -56,7 +56,7 @@ class KeptWalls(Walls):
         return len(self.ref) != grains.n or outside(grains, real(dt), whole, self.ref)
 
     def room_for_touching(self) -> list[Array]:
-        """Room for those that touch, as `p2_count_walls` has them."""
+        """Room for those that touch, as `kernels.p2.published_walls` has them."""
         slabs, cap = self.rows.shape
         if not self._touching or self._touching[1].shape != (slabs, cap):
             count = np.zeros(slabs, np.int64)
