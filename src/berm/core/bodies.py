@@ -135,6 +135,19 @@ class Bodies(Table):
     def __contains__(self, body: object) -> bool:
         return any(body is known for known in self.handles)
 
+    def state(self) -> dict[str, Any]:
+        """Everything that a restart needs, independent of this table."""
+        return super().state() | {"names": list(self.names)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put a state of the same bodies back."""
+        if list(state["names"]) != self.names:
+            raise InputError(
+                "state: bodies", ", ".join(state["names"][1:]) or "none",
+                f"those of this world, {', '.join(self.names[1:]) or 'none'}",
+            )  # fmt: skip
+        super().restore(state)
+
     # ---- what all of them do --------------------------------------------------------------
 
     @property

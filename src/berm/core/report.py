@@ -19,8 +19,11 @@ class StepReport:
     overlap_mean: float = 0.0  # m, over touching pairs
     overlap_max: float = 0.0  # m, walls included
     residual: float = 0.0  # largest displacement of a grain or vertex in the last substep, m
-    kinetic_energy: float = 0.0  # J, of grains and cloth
-    rebuilt: int = 0  # times that the neighbour list was made anew
+    kinetic_energy: float = 0.0  # J, of grains, bodies and cloth
+    rebuilt: int = 0  # times that the neighbour list was rebuilt
+    body_contacts: int = 0  # between bodies
+    factorisations: int = 0  # of direct solves
+    fallbacks: int = 0  # direct solves that did not converge, answered by sweeps
     timings: dict[str, float] = field(default_factory=dict)  # s, by stage
 
     @property

@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 import berm.solvers
-from berm.core.bodies import Body
+from berm.core.bodies import Bodies
 from berm.core.cloth import Cloth
 from berm.core.clumps import Clumps
 from berm.core.errors import InputError
 from berm.core.grains import Grains
-from berm.core.joints import Joint
+from berm.core.joints import Joints
 from berm.core.materials import Material
 from berm.core.registry import Registry
 from berm.core.report import StepReport
@@ -45,8 +45,8 @@ class WorldView(Protocol):
 
     grains: Grains
     clumps: Clumps
-    bodies: list[Body]
-    joints: list[Joint]
+    bodies: Bodies
+    joints: Joints
     cloths: list[Cloth]
     materials: list[Material]
     gravity: npt.NDArray[np.float64]

@@ -94,8 +94,6 @@ def cover_body(world: World, body: Body, radius: float | None) -> None:
     """
     from berm.world.cover import cover
 
-    free = body.dynamics
-    assert free is not None
     if radius is None:  # as large as the grains, if there are any
         reach = float(np.ptp(bounds(body.shape), axis=0).max())
         radius = float(world.grains.radius.mean()) if world.grains.n else reach / SMALL
@@ -107,9 +105,10 @@ def cover_body(world: World, body: Body, radius: float | None) -> None:
             "above 0 m, and less than half of what the body is thick",
         ) from error  # fmt: skip
     material = world.materials[body.material]
-    density = free.mass / shell.volume
+    density = body.mass / shell.volume
     tags = add_clusters(
-        world, shell, free.centre, free.turn, free.speed, body.angular_velocity,
+        world, shell, body.centre, body.bodies.q[body.row], body.bodies.v[body.row],
+        body.angular_velocity,
         material.replace(density=density) if density != material.density else material,
     )  # fmt: skip
     world.clumps.bodies[body.name] = int(tags[0])

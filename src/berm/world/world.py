@@ -352,7 +352,7 @@ class World(Shown):
                 for body in self.bodies
                 if isinstance(body.motion, Steered)
             },
-            "bodies": self.bodies.state() | {"names": list(self.bodies.names)},
+            "bodies": self.bodies.state(),
             "joints": self.joints.state(),
             "report": {k: v for k, v in vars(self.report).items() if k != "timings"},
             "solver": self.solver.state(),

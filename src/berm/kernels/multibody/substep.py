@@ -15,7 +15,13 @@ from berm.kernels.multibody.blocks import no_plan
 from berm.kernels.multibody.broad_phase import centres, near_pairs
 from berm.kernels.multibody.contact_rows import contact_rows, keep_contacts
 from berm.kernels.multibody.joints import add_loads, joint_rows, keep_joints
-from berm.kernels.multibody.motion import add_impulse, free_velocities, is_finite, move_bodies
+from berm.kernels.multibody.motion import (
+    add_impulse,
+    free_velocities,
+    is_finite,
+    move_bodies,
+    velocity_of,
+)
 from berm.kernels.multibody.narrow_phase import (
     MARGIN,
     find_contacts,
@@ -23,8 +29,9 @@ from berm.kernels.multibody.narrow_phase import (
     recall,
     remember,
 )
+from berm.kernels.multibody.newton import mobility
 from berm.kernels.multibody.rows import make_rows
-from berm.kernels.multibody.solve import solve_rows
+from berm.kernels.multibody.solve import grip, solve_rows
 from berm.kernels.multibody.sweeps import effective, residual
 
 ROWS_A_JOINT = 12
@@ -157,3 +164,58 @@ def deepest(bodies, shapes, solids, new):
         if -contacts.gap[k] > most and (new[i] or new[j]):
             a, b, most = i, j, -contacts.gap[k]
     return a, b, most
+
+
+# ---- for solvers that go through substeps in Python -----------------------------------------
+
+
+@jit
+def begin(bodies, joints, tags, shapes, solids, means, gravity, h, memory, stats):
+    """`open_substep` by itself; see there."""
+    plan = no_plan(bodies.kind.shape[0])
+    return open_substep(
+        bodies, joints, tags, shapes, solids, means, gravity, h, memory, plan, stats
+    )
+
+
+@jit
+def end(
+    bodies, joints, tags, contacts, rows, of_joints, m, means, push, u0, u, plan, h, share,
+    joint_load, by_bodies, by_joints, stats,
+):  # fmt: skip
+    """Solve again with what grains gave (N s), and `close_substep`; return memory, bad body or -1."""
+    solve_again(bodies, rows, of_joints, m, means, push, u0, u, plan, stats)
+    memory = close_substep(
+        bodies, joints, tags, contacts, rows, of_joints, m, u, h, share, joint_load, by_bodies,
+        by_joints,
+    )  # fmt: skip
+    stats[4] = contacts.n[0]
+    return memory, is_finite(bodies)
+
+
+@inner
+def velocities(bodies, u, out):
+    """Velocities and angular velocities (nb, 6) of all bodies from u."""
+    for b in range(u.shape[0]):
+        velocity_of(b, bodies, u, out[b])
+
+
+@jit
+def velocities_of(bodies, u, out):
+    """`velocities` by itself."""
+    velocities(bodies, u, out)
+
+
+@inner
+def mobilities(bodies, rows, m, plan, touched, out):
+    """Fill out (nb, 6, 6) for the bodies that are touched; see `newton.mobility`."""
+    plan, blocks = grip(rows, m, bodies, plan)
+    for b in range(touched.shape[0]):
+        if touched[b]:
+            mobility(b, bodies, plan, blocks, out[b])
+
+
+@jit
+def mobilities_of(bodies, rows, m, touched, out):
+    """`mobilities` by itself."""
+    mobilities(bodies, rows, m, no_plan(bodies.kind.shape[0]), touched, out)

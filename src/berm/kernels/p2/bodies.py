@@ -1,8 +1,10 @@
-"""P2 with bodies that move: one substep of the sweeps in which contacts move grain and body alike.
+"""P2 with bodies that move: substeps of the sweeps in which contacts move grain and body alike.
 
-As `p2_sweep`, and then the contacts with dynamic bodies, one after the other in float64: each sees
-the inverse mass of the grain plus that of the body at the contact, and its answer moves both at
-once, so that light bodies do not overshoot and momentum is handed over exactly.
+In each substep the bodies say how they move if grains do nothing (`kernels.multibody.substep`), the
+contacts with them are found, and the sweeps of `p2.sweep` are followed by passes over those
+contacts, one after the other in float64: each sees the inverse mass of the grain plus that of the
+whole mechanism at the contact (its mobility), and its answer moves both at once, so that light
+bodies do not overshoot and momentum is handed over exactly. Python is not entered.
 
 **Deviation** from print, Sec. 6.6: there the grains meet a wall, and (34) is then applied to the
 body as an external force; that is unstable for bodies not much heavier than the grains on them.
@@ -15,6 +17,15 @@ import math
 import numpy as np
 
 from berm.kernels.jit import inner, pjit, prange
+from berm.kernels.multibody.blocks import no_plan
+from berm.kernels.multibody.motion import is_finite
+from berm.kernels.multibody.substep import (
+    close_substep,
+    mobilities,
+    open_substep,
+    solve_again,
+    velocities,
+)
 from berm.kernels.p2.law import (
     ADHESIVE,
     FRACTION,
@@ -43,6 +54,8 @@ from berm.kernels.p2.sweep import (
     predict_slab,
     sweep_slab,
 )
+from berm.kernels.walls.find import find
+from berm.kernels.walls.poses import flat_poses
 
 PASSES = 4  # over the contacts with bodies, which are few, for one over those of the grains
 
@@ -105,14 +118,14 @@ def _area(gap, approach, r, flags):
 
 @inner
 def touch_bodies(
-    count, rows, body, plane, imp, total, x, row, mat, nmat, kinds, table, par, flags, centre,
-    mobility, kept, full, push, stats,
-):  # fmt: skip
+    touches, row, mat, nmat, kinds, table, par, flags, centre, mobility, kept, full, push, stats
+):
     """One pass over the contacts with bodies.
 
     kept, full (nb, 6): displacement and turn of each body by the remembered part of the impulses,
     and by all of them. push (nb, 6): impulse and moment about the centre that it got so far.
     """
+    rows, body, plane, imp, total, count, _, _ = touches
     out = np.empty(6)
     memory = np.float64(par[MEMORY])
     scale = np.float64(par[RELAX])
@@ -193,79 +206,202 @@ def touch_bodies(
 
 
 @inner
-def warm_bodies(count, rows, body, plane, imp, x, v, warm, centre, mobility, full):
-    """Displacement of grains and bodies by the impulses that the contacts hold now."""
-    out = np.empty(6)
-    for s in range(count.shape[0]):
-        for j in range(count[s]):
-            i, b = rows[s, j], body[s, j]
-            r = np.float64(x[i, 3])
-            p = imp[s, j]
+def take_back(touches, row, memory, sign):
+    """Add (sign 1) what contacts hold to their grains' rows, or take it back (-1).
+
+    Contacts are found again in each substep: those that are gone must not push on.
+    """
+    for s in range(touches.count.shape[0]):
+        for j in range(touches.count[s]):
+            i = touches.rows[s, j]
+            w = sign * row[i, 7]
             for c in range(3):
-                warm[i, c] += v[i, 3] * p[c]
+                p = touches.impulse[s, j, c]
+                row[i, 4 + c] += w * memory * p
+                row[i, 8 + c] += w * p
+
+
+@inner
+def start_bodies(touches, row, centre, mobility, full):
+    """Displacement and turn of bodies by the impulses that contacts hold now."""
+    out = np.empty(6)
+    for s in range(touches.count.shape[0]):
+        for j in range(touches.count[s]):
+            i, b = touches.rows[s, j], touches.body[s, j]
+            r, n, p = np.float64(row[i, 3]), touches.plane[s, j], touches.impulse[s, j]
             yield_to(
-                b, x[i, 0] - r * plane[s, j, 0] - centre[b, 0],
-                x[i, 1] - r * plane[s, j, 1] - centre[b, 1],
-                x[i, 2] - r * plane[s, j, 2] - centre[b, 2],
-                np.float64(p[0]), np.float64(p[1]), np.float64(p[2]), mobility, out,
+                b, row[i, 0] - r * n[0] - centre[b, 0], row[i, 1] - r * n[1] - centre[b, 1],
+                row[i, 2] - r * n[2] - centre[b, 2], np.float64(p[0]), np.float64(p[1]),
+                np.float64(p[2]), mobility, out,
             )  # fmt: skip
             for c in range(6):
                 full[b, c] += out[c]
 
 
-@pjit
-def solve(
-    slab, part, colour, turn, lanes, ptr, nbr, imp, x, v, row, warm, mat, nmat, common, table,
-    w_count, w_rows, w_body, w_plane, w_imp, w_total, body_mat, par, base_flags, iterations,
-    share, memory, ref, stats, d_count, d_rows, d_body, d_plane, d_imp, d_total, kinds,
-    centre, mobility, push,
-):  # fmt: skip
-    """One substep; both lists of contacts with bodies were found for it.
+@inner
+def origins(bodies, speed, pace):
+    """Velocity (nb, 3) of the bodies' origins at velocities (nb, 6) of their centres."""
+    for b in range(speed.shape[0]):
+        ax = bodies.org[b, 0] - bodies.x[b, 0]
+        ay = bodies.org[b, 1] - bodies.x[b, 1]
+        az = bodies.org[b, 2] - bodies.x[b, 2]
+        pace[b, 0] = speed[b, 0] + speed[b, 4] * az - speed[b, 5] * ay
+        pace[b, 1] = speed[b, 1] + speed[b, 5] * ax - speed[b, 3] * az
+        pace[b, 2] = speed[b, 2] + speed[b, 3] * ay - speed[b, 4] * ax
 
-    share: part of the step that it is, for mean forces. d_*: contacts with dynamic bodies; kinds
-    (nb,): their materials; centre (nb, 3), mobility (nb, 6, 6): of dynamic bodies; push (nb, 6)
-    receives the impulse on each body (kg m) and its moment about the centre.
+
+@inner
+def place_rows(slab, row, x, v):
+    """Positions and velocities of the rows of all slabs, as the search for contacts reads them."""
+    for i in range(slab[slab.shape[0] - 1]):
+        for c in range(3):
+            x[i, c] = row[i, c]
+            v[i, c] = row[i, 12 + c]
+
+
+@pjit
+def advance(
+    slabs, pairs, grains, soil, walls, kinds, par, base_flags, iterations, first, substeps, memory,
+    again, holds, ref, stats, search, new, old, bodies, joints, tags, shapes, solids, means, gravity, h,
+    known, loads, multi_stats,
+):  # fmt: skip
+    """Substeps of grains and bodies from `first` on; return the next one to do, and the memory.
+
+    As `p2.sweep.solve`; again: contacts of pairs or walls were found anew, so that what they do is
+    summed again; holds: rows hold what the contacts of `old` do. search = (alone, skin, which, scratch, use_old_row, old_row): how
+    contacts with the dynamic bodies `which` are found; new, old: `Touches`, which take turns; known:
+    memory of the contacts between bodies; loads = (joint_load, by_bodies, by_joints, by_grains).
+    Returns the next substep, the memory, whether an odd number of searches found room, whether the
+    last one did, `holds`, and the first body that is not finite or -1. It ends early where a grain has left the way that the list covers, or
+    contacts did not find room: then nothing of that substep was done.
     """
-    n = slab.shape[0] - 1
-    par[WEIGHT] = par[INV_H] * par[INV_H] * share
-    par[FRACTION] = 0.0
-    par[SHARE] = 1.0
+    slab, part, colour, turn = slabs
+    lanes, ptr, nbr, imp = pairs
+    x, v, row, warm = grains
+    mat, nmat, common, table = soil
+    w_count, w_rows, w_body, w_plane, w_imp, w_total = walls
+    alone, skin, which, scratch, use_old_row, old_row = search
+    joint_load, by_bodies, by_joints, by_grains = loads
+    n, nb = slab.shape[0] - 1, bodies.kind.shape[0]
+    par[WEIGHT] = par[INV_H] * par[INV_H] / substeps
+    ahead = substeps - first
+    par[SHARE] = 1.0 / ahead
     par[KEEP] = memory
     par[MEMORY] = memory
-    full = np.zeros((centre.shape[0], 6))
-    for number in prange(n):
-        s = np.int64(number)  # one type, one compile
-        clear_warm(s, slab, warm)
-    for c in range(colour.shape[0] - 1):
-        for k in prange(colour[c], colour[c + 1]):
-            gather_warm(turn[k], part, lanes, ptr, nbr, imp, v, warm, w_count, w_rows, w_imp)
-    warm_bodies(d_count, d_rows, d_body, d_plane, d_imp, x, v, warm, centre, mobility, full)
-    kept = memory * full
-    for number in prange(n):
-        s = np.int64(number)
-        predict_slab(s, slab, x, v, warm, row, par, True)
-    flags = base_flags
-    for it in range(iterations):
-        flags = base_flags
-        par[MEMORY] = memory if it == 0 else 1.0
-        if it == iterations - 1:
-            flags |= LAST | STATS
+    if again:
+        for number in prange(n):
+            s = np.int64(number)  # one type, one compile
+            clear_warm(s, slab, warm)
         for c in range(colour.shape[0] - 1):
             for k in prange(colour[c], colour[c + 1]):
-                sweep_slab(
-                    turn[k], part, lanes, ptr, nbr, imp, row, mat, nmat, common, table,
-                    w_count, w_rows, w_body, w_plane, w_imp, w_total, body_mat, par, flags,
-                    stats,
-                )  # fmt: skip
-        for again in range(PASSES):
-            last = again == PASSES - 1
-            touch_bodies(
-                d_count, d_rows, d_body, d_plane, d_imp, d_total, x, row, mat, nmat, kinds, table,
-                par, flags if last else flags & ~(LAST | STATS), centre, mobility, kept, full,
-                push, stats,
-            )  # fmt: skip
-            par[MEMORY] = 1.0
+                gather_warm(turn[k], part, lanes, ptr, nbr, imp, v, warm, w_count, w_rows, w_imp)
     for number in prange(n):
         s = np.int64(number)
-        move_slab(s, slab, row, par, flags, ref, stats)
+        predict_slab(s, slab, x, v, warm, row, par, again)
+    plan, gripped = no_plan(nb), no_plan(nb)
+    poses, speed, pace = np.zeros((nb, 20)), np.zeros((nb, 6)), np.zeros((nb, 3))
+    mobility, centre = np.zeros((nb, 6, 6)), bodies.x
+    touched, push = np.zeros(nb, np.bool_), np.zeros((nb, 6))
+    omega, share = np.zeros((nb, 3)), 1.0 / (h * substeps)
+    done, fits, odd = first, True, False
+    while done < substeps:
+        contacts, rows, of_joints, m, u0, u, plan = open_substep(
+            bodies, joints, tags, shapes, solids, means, gravity, h, known, plan, multi_stats
+        )
+        velocities(bodies, u, speed)
+        origins(bodies, speed, pace)
+        for b in range(nb):
+            for c in range(3):
+                omega[b, c] = speed[b, 3 + c]
+        flat_poses(which, bodies.org, bodies.rot, pace, omega, 0.0, h, poses)
+        if done > first:
+            place_rows(slab, row, x, v)
+        if holds:
+            take_back(old, row, memory, np.float32(-1.0))
+        fits = find(
+            alone, x, v, slab, h, gravity, skin, which, poses, shapes, scratch, use_old_row,
+            old_row, new, old,
+        )  # fmt: skip
+        if not fits:
+            if holds:
+                take_back(old, row, memory, np.float32(1.0))
+            break
+        take_back(new, row, memory, np.float32(1.0))
+        use_old_row, holds = False, True
+        touched[:] = False
+        some = False
+        for s in range(n):
+            for j in range(new.count[s]):
+                touched[new.body[s, j]] = True
+                some = True
+        push[:] = 0.0
+        full = np.zeros((nb, 6))
+        if some:
+            mobilities(bodies, rows, m, gripped, touched, mobility)
+            start_bodies(new, row, centre, mobility, full)
+        kept = np.float64(memory) * full
+        par[FRACTION] = (done - first) / ahead
+        flags = base_flags
+        for it in range(iterations):
+            flags = base_flags
+            par[MEMORY] = memory if it == 0 else 1.0
+            if it == iterations - 1:
+                flags |= LAST
+                if done == substeps - 1:
+                    flags |= STATS
+            for c in range(colour.shape[0] - 1):
+                for k in prange(colour[c], colour[c + 1]):
+                    sweep_slab(
+                        turn[k], part, lanes, ptr, nbr, imp, row, mat, nmat, common, table,
+                        w_count, w_rows, w_body, w_plane, w_imp, w_total, kinds, par, flags, stats,
+                    )  # fmt: skip
+            if some:
+                for again in range(PASSES):
+                    last = again == PASSES - 1
+                    touch_bodies(
+                        new, row, mat, nmat, kinds, table, par,
+                        flags if last else flags & ~(LAST | STATS), centre, mobility, kept, full,
+                        push, stats,
+                    )  # fmt: skip
+                    par[MEMORY] = 1.0
+        for number in prange(n):
+            s = np.int64(number)
+            move_slab(s, slab, row, par, flags, ref, stats)
+        if some:
+            for b in range(nb):
+                for c in range(6):
+                    push[b, c] /= h
+                if touched[b]:
+                    _note_load(b, bodies, push, share, by_grains)
+            plan = solve_again(bodies, rows, of_joints, m, means, push, u0, u, plan, multi_stats)
+        known = close_substep(
+            bodies, joints, tags, contacts, rows, of_joints, m, u, h, share, joint_load, by_bodies,
+            by_joints,
+        )  # fmt: skip
+        new, old = old, new
+        odd = not odd
+        done += 1
+        off = 0.0
+        for s in range(n):
+            off += stats[s, OFF]
+        if off > 0.0:
+            break
+    for number in prange(n):
+        s = np.int64(number)
         leave_slab(s, slab, x, v, warm, row, par)
+    return done, known, odd, fits, holds, is_finite(bodies)
+
+
+@inner
+def _note_load(b, bodies, push, share, load):
+    """Add share (1/s) times the impulse on body b to its mean force, about its origin."""
+    rx = bodies.x[b, 0] - bodies.org[b, 0]
+    ry = bodies.x[b, 1] - bodies.org[b, 1]
+    rz = bodies.x[b, 2] - bodies.org[b, 2]
+    fx, fy, fz = share * push[b, 0], share * push[b, 1], share * push[b, 2]
+    load[b, 0] += fx
+    load[b, 1] += fy
+    load[b, 2] += fz
+    load[b, 3] += share * push[b, 3] + ry * fz - rz * fy
+    load[b, 4] += share * push[b, 4] + rz * fx - rx * fz
+    load[b, 5] += share * push[b, 5] + rx * fy - ry * fx

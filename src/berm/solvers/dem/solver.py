@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from berm.core.bodies import GRAINS, KINEMATIC
 from berm.core.clumps import ALL_TO_TOUCHING
 from berm.core.errors import InputError, SimulationError
 from berm.core.grains import Grains
@@ -103,17 +104,17 @@ class DEM(Solver):
         clock, grains = Stages(), world.grains
         use_threads_for(grains.n)
         report = StepReport(grains=grains.n)
-        for body in world.bodies:
-            body.force, body.torque = np.zeros(3), np.zeros(3)
+        bodies = world.bodies
+        bodies.load[:] = 0.0
         if grains.n == 0:
             return report
         self._tabulate(world)
-        self.fixed = [body for body in world.bodies if not body.dynamic]
+        self.fixed = np.flatnonzero(~bodies.dynamic)[1:]  # the ground has no shape
         with clock.stage("search"):
-            self.walls.follow(self.fixed, dt)
+            self.walls.follow(bodies, self.fixed, dt)
             if grains.changed or self.pairs.slabs == 0:
                 self._search(world, 0.0, report)
-            elif any(body.driven for body in self.fixed) or len(self.fixed) != self.bodies_seen:
+            elif (bodies.kind == KINEMATIC).any() or len(self.fixed) != self.bodies_seen:
                 self._near_walls(world, np.arange(grains.n, dtype=np.int32), 0.0)
         self.total = np.zeros((self.pairs.slabs, max(len(self.fixed), 1), 8))
         self.stats = np.zeros((self.pairs.slabs, 4))
@@ -327,8 +328,8 @@ class DEM(Solver):
         report.overlap_mean = float(found[:, stats.SUM].sum()) / max(report.contacts, 1)
         report.overlap_max = float(found[:, stats.DEEPEST].max())
         total = weight * self.total.sum(axis=0)
-        for b, body in enumerate(self.fixed):
-            body.force, body.torque = total[b, :3], total[b, 4:7]
+        for b, row in enumerate(self.fixed):
+            world.bodies.load[row, GRAINS] = [*total[b, :3], *total[b, 4:7]]
         if clumps.n:
             self._lead_bodies(world)
         used = np.zeros(len(world.materials), np.bool_)
@@ -342,22 +343,21 @@ class DEM(Solver):
 
     def _lead_bodies(self, world: WorldView) -> None:
         """Let dynamic bodies follow the clumps that cover them; forces are those of now."""
-        clumps = world.clumps
-        for body in world.bodies:
-            free = body.dynamics
-            row = clumps.row_of(clumps.bodies[body.name]) if free is not None else None
-            if free is None or row is None:
+        clumps, bodies = world.clumps, world.bodies
+        for body in bodies:
+            at = clumps.row_of(clumps.bodies[body.name]) if body.dynamic else None
+            if at is None:
                 continue
-            turn = clumps.turn[row : row + 1]
-            free.centre, free.speed = clumps.position[row].copy(), clumps.velocity[row].copy()
-            free.turn = clumps.turn[row].copy()
-            free.spin = turned(turn, clumps.momentum[row : row + 1, :3])[0]
-            body.follow()
-            rows = clumps.rows[clumps.first[row] : clumps.first[row + 1]]
+            row, turn = body.row, clumps.turn[at : at + 1]
+            bodies.x[row], bodies.v[row] = clumps.position[at], clumps.velocity[at]
+            bodies.q[row] = clumps.turn[at]
+            bodies.L[row] = turned(turn, clumps.momentum[at : at + 1, :3])[0]
+            bodies.follow_row(row)
+            rows = clumps.rows[clumps.first[at] : clumps.first[at + 1]]
             push = world.grains.force[rows]
-            arm = world.grains.x[rows, :3] - body.position
-            body.force = push[:, :3].sum(axis=0)
-            body.torque = (push[:, 4:7] + np.cross(arm, push[:, :3])).sum(axis=0)
+            arm = world.grains.x[rows, :3] - bodies.org[row]
+            bodies.load[row, GRAINS, :3] = push[:, :3].sum(axis=0)
+            bodies.load[row, GRAINS, 3:] = (push[:, 4:7] + np.cross(arm, push[:, :3])).sum(axis=0)
 
     def state(self) -> dict[str, Any]:
         """Everything that a bit-for-bit restart needs."""

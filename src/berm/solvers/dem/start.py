@@ -44,7 +44,8 @@ def _check_walls(dem: DEM, world: WorldView) -> None:
     """Warn where spheres start so deep in a boundary that it will throw them out."""
     grains, walls = world.grains, dem.walls
     used = np.arange(walls.row.shape[1]) < walls.count[:, None]
-    for b, body in enumerate(dem.fixed):
+    for b, at in enumerate(dem.fixed):
+        body = world.bodies[int(at) - 1]
         rows = np.unique(walls.row[used & (walls.body == b)])
         x = grains.x[rows]
         far, _ = signed_distance(body.shape, (x[:, :3] - body.position) @ body.rotation)

@@ -13,16 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from berm.core.bodies import BODIES, JOINTS, Bodies
+from berm.core.bodies import BODIES, JOINTS, KINEMATIC, Bodies
 from berm.core.errors import InputError, SimulationError
 from berm.core.joints import Joints
 from berm.core.materials import Material, mix
-from berm.kernels.geometry.distance import PARAMS
+from berm.core.report import StepReport
+from berm.kernels.geometry.distance import PARAMS, POSE
 from berm.kernels.multibody import contact_rows as cr
 from berm.kernels.multibody import solve, substep
 from berm.kernels.multibody.arrays import BodyArrays, JointArrays
 from berm.kernels.multibody.motion import refresh_all
 from berm.kernels.multibody.substep import Means, Solids
+from berm.kernels.walls.poses import flat_poses
 from berm.solvers.base import WorldView
 from berm.solvers.multibody.samples import ball_around, sample
 from berm.solvers.walls.shapes import Packed, ShapeTable, pack
@@ -65,8 +67,11 @@ class Multibody:
 
     # ---- tables ---------------------------------------------------------------------------
 
-    def follow(self, world: WorldView) -> None:
-        """Take over which bodies and joints there are, and how they stand."""
+    def follow(self, world: WorldView) -> Array | None:
+        """Take over which bodies and joints there are, and how they stand; forces start from 0.
+
+        Returns the new row of each old one, -1 where it is gone, if any have moved.
+        """
         bodies, joints = world.bodies, world.joints
         self.table.follow(bodies.shapes)
         key = (
@@ -85,11 +90,22 @@ class Multibody:
         self.by_bodies, self.by_joints = np.zeros((bodies.n, 6)), np.zeros((bodies.n, 6))
         self.joint_load = np.zeros((joints.n, 6))
         self.stats[:] = 0.0
-        if not np.array_equal(bodies.tag, self.known):
-            new = ~np.isin(bodies.tag, self.known)
-            self.known = bodies.tag.copy()
-            if self.meet:
-                self._check_start(bodies, new)
+        bodies.load[:] = 0.0
+        return self._greet(bodies)
+
+    def _greet(self, bodies: Bodies) -> Array | None:
+        """Look at the bodies that came since the last step, and at where the others stand now."""
+        old = self.known
+        if np.array_equal(bodies.tag, old):
+            return None
+        new = ~np.isin(bodies.tag, old)
+        self.known = bodies.tag.copy()
+        if self.meet:
+            self._check_start(bodies, new)
+        rows = np.searchsorted(bodies.tag, old)
+        here = bodies.tag[np.minimum(rows, bodies.n - 1)] == old
+        moved: Array = np.where(here, rows, -1)
+        return moved
 
     def _arrays(self, bodies: Bodies) -> BodyArrays:
         columns = {name: getattr(bodies, name) for name in BodyArrays._fields[:-2]}
@@ -125,6 +141,7 @@ class Multibody:
         self.dynamic = np.flatnonzero(bodies.dynamic)
         self.fixed = np.flatnonzero(~bodies.dynamic)[1:]
         self.active = len(self.dynamic) > 0
+        self.driven = bool((bodies.kind == KINEMATIC).any())
         self.meet = self.active and bodies.n > 2
 
     def _mix(self, materials: list[Material]) -> None:
@@ -168,6 +185,14 @@ class Multibody:
             stacklevel=5,
         )
 
+    def poses(self, bodies: Bodies, which: Array, gone: float, ahead: float) -> Array:
+        """Poses (nb, POSE) of bodies `which` when `gone` (s) is over, and their way in `ahead`."""
+        poses = np.zeros((bodies.n, POSE))
+        flat_poses(
+            which, bodies.org, bodies.rot, bodies.pace, bodies.omega, gone, ahead, poses
+        )
+        return poses
+
     # ---- a step ---------------------------------------------------------------------------
 
     def advance(self, world: WorldView, dt: float, substeps: int) -> None:
@@ -178,22 +203,25 @@ class Multibody:
             self.means(world.gravity, h), np.asarray(world.gravity), h, substeps, self.memory,
             self.joint_load, self.by_bodies, self.by_joints, self.stats,
         )  # fmt: skip
-        self.check(world.bodies, bad)
+        self.finish(world, bad)
 
-    def check(self, bodies: Bodies, bad: int) -> None:
-        """Stop where a body's state is not finite."""
+    def finish(self, world: WorldView, bad: int = -1) -> None:
+        """Give bodies and joints the mean forces of the step; stop where one is not finite."""
+        bodies, joints = world.bodies, world.joints
         if bad >= 0:
             raise SimulationError(
                 f"body {bodies.names[bad]!r} became non-finite "
                 f"(position {bodies.x[bad].tolist()}, velocity {bodies.v[bad].tolist()})"
             )
-
-    def finish(self, world: WorldView) -> None:
-        """Give bodies and joints the mean forces of the step."""
-        bodies, joints = world.bodies, world.joints
         bodies.load[:, BODIES], bodies.load[:, JOINTS] = self.by_bodies, self.by_joints
         joints.load[:] = self.joint_load
         bodies.applied[:] = 0.0
+
+    def tell(self, report: StepReport) -> None:
+        """Say in the report how the last step's rows were solved."""
+        report.body_contacts = int(self.stats[CONTACTS])
+        report.factorisations = int(self.stats[solve.FACTORED])
+        report.fallbacks = int(self.stats[solve.FAILED])
 
     # ---- restart --------------------------------------------------------------------------
 

@@ -6,7 +6,6 @@ A form owns the list of pairs, the contacts with bodies, its arrays and the call
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -69,17 +68,20 @@ class Form(ABC):
     def find_walls(
         self, world: WorldView, ahead: float, gone: float, fresh: bool, again: bool
     ) -> bool:
-        """Find the contacts with bodies for `ahead` (s), if `again` or where they have not lasted.
+        """Find the contacts with fixed and driven bodies for `ahead` (s), where they are not known.
 
-        gone (s): part of the step that is over; fresh: rows have moved. Tells if they were found.
+        again: in any case; gone (s): part of the step by which driven bodies are further than they
+        say; fresh: rows have moved. Tells if they were found.
         """
         grains, walls = world.grains, self.walls
         again = again or self._walls_are_left(grains, ahead)
         if again:
-            margin = self.wall_margin(not any(body.driven for body in world.bodies))
+            margin = self.wall_margin(not self.p2.multibody.driven)
+            multi = self.p2.multibody
             walls.find(
-                world.bodies, grains.x, grains.v, grains.n, self.contacts.slab, ahead,
-                world.gravity, margin, self.contacts.came_from if fresh else None, gone,
+                multi.table, multi.fixed, multi.poses(world.bodies, multi.fixed, gone, ahead),
+                grains.x, grains.v, grains.n, self.contacts.slab, ahead, world.gravity, margin,
+                self.contacts.came_from if fresh else None,
             )  # fmt: skip
             self._note_walls(world, ahead, margin)
         else:
@@ -184,8 +186,3 @@ def room_for_sums(sums: Array, contacts: ContactList) -> Array:
     """Return an accumulator for all slabs: the same while it is large enough."""
     rows = contacts.accumulator_rows() + 1
     return sums if len(sums) >= rows else np.zeros((int(1.1 * rows) + 8, 4), sums.dtype)
-
-
-def kinds_of(bodies: Sequence[Any]) -> Array:
-    """Return the material of each body, for the kernels."""
-    return np.array([body.material for body in bodies] or [0], np.int32)

@@ -17,10 +17,10 @@ from berm.kernels.p2 import law as at
 from berm.kernels.search.grain_fields import pair_fields, wall_fields
 from berm.kernels.search.neighbours import AHEAD_MOST, KNOCK, KNOCK_FAST
 from berm.solvers.base import SOLVERS, Solver, Stages, WorldView
-from berm.solvers.multibody.rigid import Rigid
+from berm.solvers.multibody.multibody import Multibody
 from berm.solvers.options import choice, flag, number, whole
 from berm.solvers.p2 import mass, published, serial, sweep  # noqa: F401  (forms)
-from berm.solvers.p2.form import FORMS, Form, kinds_of
+from berm.solvers.p2.form import FORMS, Form
 from berm.solvers.p2.law import ContactLaw
 from berm.solvers.p2.start import warn_of_deep_starts
 from berm.solvers.p2.with_bodies import step_with_bodies
@@ -102,7 +102,7 @@ class P2(Solver):
         self.wall_skin = max(self.WALL_SKIN, far)
         self.form: Form = FORMS.get(self.averaging)(self, world.grains.dtype)
         self.body_walls = Walls(world.grains.dtype)  # contacts with dynamic bodies
-        self.rigid = Rigid()
+        self.multibody = Multibody()
         self.mean_mass = 0.0
         self.last_dt = 0.0
         self.bodies_seen = -1
@@ -126,9 +126,9 @@ class P2(Solver):
 
     def step(self, world: WorldView, dt: float) -> StepReport:
         """Advance by dt: search on predicted positions, correct, integrate (Sec. 3, 4)."""
-        if any(body.dynamic for body in world.bodies):
-            return step_with_bodies(self, world, dt)
         clock, grains, report = Stages(), world.grains, self.begin(world, dt)
+        if self.multibody.active:
+            return step_with_bodies(self, world, dt, clock, report)
         if grains.n == 0:
             return report
         h, done, stats = dt / self.substeps, 0, np.zeros((1, at.NSTATS))
@@ -138,14 +138,14 @@ class P2(Solver):
                 fresh = self.search(grains, dt, under_way=done > 0)
                 report.rebuilt += fresh
             with clock.stage("walls"):
-                found = self._find_walls(world, left, dt - left, fresh)
+                found = self.find_walls(world, left, dt - left, fresh)
                 if self.changed:
-                    warn_of_deep_starts(self, world, world.bodies)
+                    warn_of_deep_starts(self, world)
             with clock.stage("solve"):
                 stats = np.zeros((self.contacts.slabs, at.NSTATS))
                 law = ContactLaw.of(self, world, h)
                 done = self.form.solve(
-                    grains, kinds_of(world.bodies), law, done, self.substeps, fresh or found, stats
+                    grains, self.kinds, law, done, self.substeps, fresh or found, stats
                 )
             with clock.stage("forces"):
                 self.walls.add_forces(world.bodies, grains.x)
@@ -157,8 +157,11 @@ class P2(Solver):
         """Begin a step: threads for a world of this size, bodies without forces, a report."""
         self.last_dt = dt
         use_threads_for(world.grains.n)
-        for body in world.bodies:
-            body.force, body.torque = np.zeros(3), np.zeros(3)
+        moved = self.multibody.follow(world)
+        if moved is not None:
+            for walls in (self.walls, self.body_walls):
+                walls.renumber(moved)
+        self.kinds = world.bodies.material.astype(np.int32)
         return StepReport(iterations=self.iterations, substeps=self.substeps, grains=world.grains.n)
 
     def search(self, grains: Grains, dt: float, under_way: bool) -> bool:
@@ -173,14 +176,14 @@ class P2(Solver):
             )
         return self.form.search(grains, dt, under_way)
 
-    def _find_walls(self, world: WorldView, left: float, gone: float, fresh: bool) -> bool:
-        """Find the contacts with bodies for the rest of the step, unless they are known.
+    def find_walls(self, world: WorldView, left: float, gone: float, fresh: bool) -> bool:
+        """Find the contacts with fixed and driven bodies for the rest of the step, or keep them.
 
         No further: a wall is taken as planes, which hold near the way ahead only. What was found
         in the middle of a step is therefore found again at the start of the next.
         """
-        known, self.bodies_seen = self.bodies_seen, len(world.bodies)
-        moved = known != len(world.bodies) or any(body.driven for body in world.bodies)
+        known, self.bodies_seen = self.bodies_seen, world.bodies.next_tag
+        moved = known != world.bodies.next_tag or self.multibody.driven
         found = self.form.find_walls(world, left, gone, fresh, moved or fresh or self.walls_end)
         if found:
             self.walls_end = gone > 0.0
@@ -202,7 +205,7 @@ class P2(Solver):
         report.wall_contacts = self.walls.contacts + self.body_walls.contacts
         report.overlap_mean = float(stats[:, at.OVERLAP_SUM].sum()) / max(report.contacts, 1)
         report.overlap_max = float(stats[:, at.OVERLAP_MAX].max())
-        report.kinetic_energy = float(stats[:, at.ENERGY].sum())
+        report.kinetic_energy = float(stats[:, at.ENERGY].sum()) + world.bodies.kinetic_energy()
         report.residual = float(np.sqrt(stats[:, at.FARTHEST2].max()))
 
     def grain_fields(self, world: WorldView) -> dict[str, Array]:
@@ -231,7 +234,7 @@ class P2(Solver):
         return {
             **self.form.state(),
             "body_walls": self.body_walls.state(),
-            "rigid": self.rigid.state(),
+            "multibody": self.multibody.state(),
             "mean_mass": self.mean_mass,
             "last_dt": self.last_dt,
             "only_kind": self.only_kind,
@@ -244,9 +247,8 @@ class P2(Solver):
     def restore(self, state: dict[str, Any]) -> None:
         """Put a state back."""
         self.form.restore(state)
-        if "rigid" in state:  # since version 0.2 of berm
-            self.body_walls.restore(state["body_walls"])
-            self.rigid.restore(state["rigid"])
+        self.body_walls.restore(state["body_walls"])
+        self.multibody.restore(state["multibody"])
         self.mean_mass = float(state["mean_mass"])
         self.last_dt = float(state["last_dt"])
         self.only_kind = int(state["only_kind"])

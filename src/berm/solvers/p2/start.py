@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,10 +15,10 @@ if TYPE_CHECKING:
 DEEP = 0.5  # radii: what starts deeper than this in a wall or another grain is thrown out
 
 
-def warn_of_deep_starts(p2: P2, world: WorldView, bodies: Sequence[Any]) -> None:
+def warn_of_deep_starts(p2: P2, world: WorldView) -> None:
     """Warn of grains that came since the last call and are deep in walls, at first also in grains.
 
-    Contacts with `bodies` were found before for the coming step.
+    Contacts with bodies were found before for the coming step.
     """
     grains, known = world.grains, p2.known_tags
     p2.known_tags = grains.next_tag
@@ -34,7 +33,7 @@ def warn_of_deep_starts(p2: P2, world: WorldView, bodies: Sequence[Any]) -> None
         if share[worst] > DEEP:
             _warn(
                 f"grain {grains.tag[rows[worst]]} starts {share[worst]:.2g} radii deep in "
-                f"body {bodies[body[worst]].name!r}, which will throw it out", share,
+                f"body {world.bodies.names[body[worst]]!r}, which will throw it out", share,
             )  # fmt: skip
     if known == 0:
         i, j = p2.contacts.pairs()

@@ -1,7 +1,7 @@
 """P2 in worlds with dynamic bodies: grains and bodies advance together, substep by substep.
 
-In each substep: predict the bodies, find their contacts with grains, solve, hand over to each body
-what the grains pushed (34), and let `Rigid` advance the bodies by the same time.
+With the form "sweep" all substeps are one compiled call (`kernels.p2.bodies`). The other forms go
+as printed, [Holz14] Sec. 6.6: bodies are walls for the grains, and get the walls' forces after.
 """
 
 from __future__ import annotations
@@ -11,12 +11,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from berm.core.bodies import GRAINS
 from berm.core.report import StepReport
-from berm.kernels.p2 import bodies as p2_bodies
+from berm.kernels.geometry.distance import POSE
+from berm.kernels.jit import runs_alone
+from berm.kernels.multibody import substep
+from berm.kernels.p2 import bodies as kernel
 from berm.kernels.p2 import law as at
+from berm.kernels.walls.carry import sum_forces
+from berm.kernels.walls.poses import flat_poses
 from berm.solvers.base import Stages, WorldView
-from berm.solvers.multibody.rigid import Moving
-from berm.solvers.p2.form import kinds_of
 from berm.solvers.p2.law import ContactLaw
 from berm.solvers.p2.start import warn_of_deep_starts
 
@@ -24,118 +28,126 @@ Array = npt.NDArray[Any]
 P2 = Any  # berm.solvers.p2.solver.P2, which imports this module
 
 
-def step_with_bodies(p2: P2, world: WorldView, dt: float) -> StepReport:
+def step_with_bodies(
+    p2: P2, world: WorldView, dt: float, clock: Stages, report: StepReport
+) -> StepReport:
     """Advance grains and bodies by dt (s)."""
-    clock, grains, rigid, report = Stages(), world.grains, p2.rigid, p2.begin(world, dt)
-    gravity, h = np.asarray(world.gravity, float), dt / p2.substeps
-    rigid.begin(world)
-    stats = np.zeros((1, at.NSTATS))
-    off = False  # a grain has left the way that the list of pairs covers
-    touch = _touch_both if p2.averaging == "sweep" else _touch_walls
-    for done in range(p2.substeps):
+    if world.grains.n == 0:
         with clock.stage("bodies"):
-            moving = rigid.predict(gravity, h)
-            push = np.zeros((len(world.bodies) + 1, 6))
-        if grains.n:
-            fresh = False
-            if done == 0 or off:
-                with clock.stage("search"):
-                    fresh = p2.search(grains, dt, under_way=off)
-                    report.rebuilt += fresh
-            stats = touch(p2, world, moving, h, done, fresh, push, clock)
-            off = bool(stats[:, at.OFF].any())
-        with clock.stage("bodies"):
-            _note_forces(p2, world, push, h)
-            rigid.advance(gravity, h, push / h, 1.0 / p2.substeps)
-    rigid.finish(world)
-    if grains.n:
+            p2.multibody.advance(world, dt, p2.substeps)
+        report.kinetic_energy = world.bodies.kinetic_energy()
+    else:
+        together = _sweep if p2.averaging == "sweep" else _as_printed
+        stats = together(p2, world, dt, clock, report)
         p2.fill_report(report, stats, world)
+    p2.multibody.tell(report)
     report.timings = clock.seconds
     return report
 
 
-def _touch_both(
-    p2: P2, world: WorldView, moving: list[Moving], h: float, done: int, fresh: bool, push: Array,
-    clock: Stages,
-) -> Array:  # fmt: skip
-    """Contacts that move grains and bodies at once; push (nb, 6) receives what bodies get."""
-    grains, list_, walls, touching = world.grains, p2.contacts, p2.walls, p2.body_walls
-    fixed = [body for body in world.bodies if not body.dynamic]
-    came = list_.came_from if fresh else None
-    with clock.stage("walls"):
-        driven = any(body.driven for body in fixed)
-        if done == 0 or fresh or driven:
-            ahead = h if driven else h * (p2.substeps - done)
-            walls.find_bodies(
-                fixed, grains.x, grains.v, grains.n, list_.slab, ahead, world.gravity, p2.wall_skin,
-                came, h * done,
+def _sweep(p2: P2, world: WorldView, dt: float, clock: Stages, report: StepReport) -> Array:
+    """Contacts that move grains and bodies at once, [Holz14] with split masses; see the kernel."""
+    grains, multi, form, touching = world.grains, p2.multibody, p2.form, p2.body_walls
+    h, done, stats = dt / p2.substeps, 0, np.zeros((1, at.NSTATS))
+    by_grains = np.zeros((world.bodies.n, 6))
+    loads = (multi.joint_load, multi.by_bodies, multi.by_joints, by_grains)
+    bad = -1
+    while done < p2.substeps and bad < 0:  # again where a grain has left the way of its list
+        left = dt - done * h
+        with clock.stage("search"):
+            fresh = p2.search(grains, dt, under_way=done > 0)
+            report.rebuilt += fresh
+        with clock.stage("walls"):
+            found = p2.find_walls(world, left, 0.0, fresh)
+            if p2.changed:
+                warn_of_deep_starts(p2, world)
+        with clock.stage("solve"):
+            c, law = form.contacts, ContactLaw.of(p2, world, h)
+            stats = np.zeros((c.slabs, at.NSTATS))
+            new, old, scratch = touching.begin(grains.n, c.slab)
+            was = np.ascontiguousarray(c.came_from, np.int64) if fresh else np.zeros(0, np.int64)
+            again, moved = fresh or found, fresh
+            holds = not again
+            while True:
+                search = (runs_alone(grains.n), p2.wall_skin, multi.dynamic, scratch, moved, was)
+                done, multi.memory, odd, fits, holds, bad = kernel.advance(
+                    (c.slab, c.part, c.colour, c.turn), (c.lanes, c.ptr, c.nbr, c.imp),
+                    (grains.x, grains.v, form.row, grains.warm), law.soil(grains.material),
+                    form._touching(), p2.kinds, law.par, law.flags, p2.iterations, done,
+                    p2.substeps, p2.real(p2.memory), again, holds, c.ref, stats, search, new, old,
+                    multi.arrays, multi.joints, world.bodies.tag, multi.table.arrays,
+                    multi.solids, multi.means(world.gravity, h), np.asarray(world.gravity), h,
+                    multi.memory, loads, multi.stats,
+                )  # fmt: skip
+                touching.take_turns(odd, fits)
+                if fits:
+                    break
+                again, moved = False, moved and not holds
+                new, old, scratch = touching.grow()
+            touching.end()
+        with clock.stage("forces"):
+            p2.walls.add_forces(world.bodies, grains.x)
+    world.bodies.load[:, GRAINS] += by_grains
+    multi.finish(world, bad)
+    return stats
+
+
+def _as_printed(p2: P2, world: WorldView, dt: float, clock: Stages, report: StepReport) -> Array:
+    """Bodies as walls that move as they would by themselves, pushed by the walls' forces (34)."""
+    grains, multi, bodies, walls = world.grains, p2.multibody, world.bodies, p2.walls
+    h, stats, off, bad = dt / p2.substeps, np.zeros((1, at.NSTATS)), False, -1
+    gravity, means = np.asarray(world.gravity), multi.means(world.gravity, h)
+    parts = (multi.arrays, multi.joints, bodies.tag)
+    loads = (multi.joint_load, multi.by_bodies, multi.by_joints)
+    for done in range(p2.substeps):
+        fresh = False
+        if done == 0 or off:
+            with clock.stage("search"):
+                fresh = p2.search(grains, dt, under_way=off)
+                report.rebuilt += fresh
+        with clock.stage("bodies"):
+            opened = substep.begin(
+                *parts, multi.table.arrays, multi.solids, means, gravity, h, multi.memory,
+                multi.stats,
+            )  # fmt: skip
+            contacts, rows, of_joints, m, u0, u, plan = opened
+            poses = _poses_ahead(multi.arrays, multi.which, u, h)
+        with clock.stage("walls"):
+            walls.find(
+                multi.table, multi.which, poses, grains.x, grains.v, grains.n, p2.contacts.slab, h,
+                world.gravity, p2.form.wall_margin(False),
+                p2.contacts.came_from if fresh else None,
             )  # fmt: skip
             p2.walls_end = True
-            if p2.changed:
-                warn_of_deep_starts(p2, world, fixed)
-        else:
-            walls.total[:] = 0.0
-        touching.find_bodies(
-            moving, grains.x, grains.v, grains.n, list_.slab, h, world.gravity, p2.wall_skin, came
-        )
-    with clock.stage("solve"):
-        rigid = p2.rigid
-        law = ContactLaw.of(p2, world, h)
-        stats, given = np.zeros((list_.slabs, at.NSTATS)), np.zeros((len(moving), 6))
-        kinds = [world.bodies[k].material for k in rigid.dynamic]
-        p2_bodies.solve(
-            list_.slab, list_.part, list_.colour, list_.turn, list_.lanes, list_.ptr, list_.nbr,
-            list_.imp, grains.x, grains.v, p2.form.row, grains.warm, grains.material, law.kinds,
-            law.common, law.table, walls.count, walls.rows, walls.body, walls.plane, walls.impulse,
-            walls.total, kinds_of(fixed), law.par, law.flags, p2.iterations, 1.0 / p2.substeps,
-            p2.real(p2.memory), list_.ref, stats, touching.count, touching.rows, touching.body,
-            touching.plane, touching.impulse, touching.total, np.array(kinds, np.int32),
-            rigid.x[rigid.dynamic], rigid.mobility[rigid.dynamic], given,
-        )  # fmt: skip
-    with clock.stage("forces"):
-        walls.add_forces(fixed, grains.x)
-        push[rigid.dynamic] = given
+        with clock.stage("solve"):
+            stats = np.zeros((p2.contacts.slabs, at.NSTATS))
+            law = ContactLaw.of(p2, world, h)
+            p2.form.solve(grains, p2.kinds, law, 0, 1, True, stats)
+            p2.changed = False
+        with clock.stage("forces"):
+            felt = np.zeros((bodies.n, 6))
+            sum_forces(
+                walls.rows, walls.body, walls.plane, walls.total, walls.count, grains.x,
+                bodies.org, felt,
+            )  # fmt: skip
+            bodies.load[:, GRAINS] += felt / p2.substeps
+            push = h * felt
+            push[:, 3:] += np.cross(bodies.org - bodies.x, push[:, :3])
+        with clock.stage("bodies"):
+            multi.memory, bad = substep.end(
+                *parts, contacts, rows, of_joints, m, means, push, u0, u, plan, h, 1.0 / dt,
+                *loads, multi.stats,
+            )  # fmt: skip
+        off = bool(stats[:, at.OFF].any())
+    multi.finish(world, bad)
     return stats
 
 
-def _touch_walls(
-    p2: P2, world: WorldView, moving: list[Moving], h: float, done: int, fresh: bool, push: Array,
-    clock: Stages,
-) -> Array:  # fmt: skip
-    """As printed, Sec. 6.6: bodies are walls for the grains, and get the walls' forces after."""
-    grains, list_, walls, rigid = world.grains, p2.contacts, p2.walls, p2.rigid
-    bodies: list[Any] = list(world.bodies)
-    for k, one in zip(rigid.dynamic, moving, strict=True):
-        bodies[k] = one
-    with clock.stage("walls"):
-        walls.find_bodies(
-            bodies, grains.x, grains.v, grains.n, list_.slab, h, world.gravity,
-            p2.form.wall_margin(False), list_.came_from if fresh else None, h * done,
-        )  # fmt: skip
-        p2.walls_end = True
-    with clock.stage("solve"):
-        stats = np.zeros((list_.slabs, at.NSTATS))
-        law = ContactLaw.of(p2, world, h)
-        p2.form.solve(grains, kinds_of(world.bodies), law, 0, 1, True, stats)
-        p2.changed = False
-    with clock.stage("forces"):
-        walls.total *= p2.real(1.0 / p2.substeps)
-        walls.add_forces(bodies, grains.x)
-        for k, one in zip(rigid.dynamic, moving, strict=True):
-            scale = h * h * p2.substeps
-            push[k, :3] = one.force * scale
-            arm = one.position - rigid.x[k]
-            push[k, 3:] = (one.torque + np.cross(arm, one.force)) * scale
-    return stats
-
-
-def _note_forces(p2: P2, world: WorldView, push: Array, h: float) -> None:
-    """Add a substep's share to the mean force on each dynamic body, about its origin."""
-    scale = 1.0 / (h * h * p2.substeps)
-    rigid = p2.rigid
-    for k in rigid.dynamic:
-        body = world.bodies[k]
-        force = scale * push[k, :3]
-        body.force = body.force + force
-        arm = rigid.x[k] - rigid.org[k]
-        body.torque = body.torque + scale * push[k, 3:] + np.cross(arm, force)
+def _poses_ahead(arrays: Any, which: Array, u: Array, h: float) -> Array:
+    """Poses (nb, POSE) of bodies for the coming h (s) at the velocities u."""
+    speed, poses = np.zeros((len(u), 6)), np.zeros((len(u), POSE))
+    substep.velocities_of(arrays, u, speed)
+    pace = speed[:, :3] + np.cross(speed[:, 3:], arrays.org - arrays.x)
+    omega = np.ascontiguousarray(speed[:, 3:])
+    flat_poses(which, arrays.org, arrays.rot, pace, omega, 0.0, h, poses)
+    return poses

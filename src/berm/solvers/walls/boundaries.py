@@ -5,17 +5,18 @@ All triangle meshes stand in common arrays, each in its range; height fields bec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from berm.core.bodies import Bodies
 from berm.core.shapes import HeightField
+from berm.kernels.geometry.distance import POSE
 from berm.kernels.walls.near_walls import carry_walls, near_walls
+from berm.kernels.walls.poses import flat_poses
 from berm.solvers.walls.ground_mesh import ground_mesh
 from berm.solvers.walls.shapes import Packed, ShapeTable, pack
-from berm.solvers.walls.walls import poses_of
 
 Array = npt.NDArray[Any]
 FIRST_ROOM = 64
@@ -45,11 +46,13 @@ class Boundaries:
         self.hist: Array = np.zeros((slabs, room, self.width + 3))
         self.count: Array = np.zeros(slabs, np.int64)
 
-    def follow(self, bodies: Sequence[Any], dt: float) -> None:
-        """Take over poses and motions of the coming step dt (s)."""
-        self.table.follow([body.shape for body in bodies])
-        self.pose: Array = poses_of(bodies, dt)
-        self.substance: Array = np.array([body.material for body in bodies], np.int64)
+    def follow(self, bodies: Bodies, which: Array, dt: float) -> None:
+        """Take over poses and motions of the bodies in rows `which` for the coming step dt (s)."""
+        self.table.follow([bodies.shapes[row] for row in which])
+        self.pose: Array = np.zeros((len(which), POSE))
+        columns = (bodies.org, bodies.rot, bodies.pace, bodies.omega)
+        flat_poses(np.arange(len(which)), *(c[which] for c in columns), 0.0, dt, self.pose)
+        self.substance: Array = bodies.material[which]
 
     def find(self, x: Array, ref: Array, slab: Array, was: Array, f: float) -> None:
         """Find the candidates from the fraction f of the step on; carry over what they remember.

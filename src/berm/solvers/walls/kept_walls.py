@@ -44,7 +44,7 @@ class KeptWalls(Walls):
         place, radius = grains.x[: grains.n], grains.x[: grains.n, 3]
         self.ref = place + real(dt) * grains.v[: grains.n]
         self.ref[:, 3] = (margin * radius) ** 2
-        bent = np.array([not is_flat(body.shape) for body in world.bodies])
+        bent = np.array([shape is not None and not is_flat(shape) for shape in world.bodies.shapes])
         for rows, body, k in zip(self.rows, self.body, self.count, strict=True):
             if bent.any() and k:
                 near = rows[:k][bent[body[:k]]]

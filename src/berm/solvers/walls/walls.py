@@ -7,40 +7,24 @@ through a thin wall. Where walls bend that way, the bent way is followed as well
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from berm.core import pages
+from berm.core.bodies import GRAINS, Bodies
 from berm.core.grains import LARGE
-from berm.kernels.geometry import distance as kd
 from berm.kernels.jit import runs_alone
 from berm.kernels.walls import find as kf
 from berm.kernels.walls.arrays import Scratch, Touches
 from berm.kernels.walls.carry import sum_forces
-from berm.kernels.walls.poses import flat_poses
 from berm.kernels.walls.shape_contacts import BLOCK
-from berm.solvers.walls.shapes import Packed as Packed  # for solvers/multibody, until it moves on
 from berm.solvers.walls.shapes import ShapeTable
-from berm.solvers.walls.shapes import pack as pack
 
 Array = NDArray[Any]
 
 FIRST_CAPACITY = 64
-
-
-class BodyLike(Protocol):
-    """What `Walls` needs to know of a body (pose at the start of the step; SI units)."""
-
-    shape: Any
-    position: Any
-    rotation: Any
-    velocity: Any
-    angular_velocity: Any
-    force: Any
-    torque: Any
 
 
 class Walls:
@@ -59,7 +43,6 @@ class Walls:
     def __init__(self, dtype: Any = np.float32, capacity: int = FIRST_CAPACITY) -> None:
         self.dtype = np.dtype(dtype)
         self.slab_start: Array = np.zeros(1, np.int64)
-        self.table = ShapeTable()  # of `find_bodies`
         self._scratch = Scratch(
             np.empty((0, 0, 9), self.dtype), np.empty((0, 0, 8)), np.zeros(0, np.int64),
             np.zeros(0, np.int32),
@@ -136,6 +119,15 @@ class Walls:
         self._scratch = self._room_for_search(new, -(-longest // BLOCK), old.body.size)
         return new, old, self._scratch
 
+    def take_turns(self, odd: bool, fits: bool) -> None:
+        """Take over from a kernel that searched several times, each time from the other of the two.
+
+        odd: an odd number of searches fitted; fits: the last one did.
+        """
+        if odd != fits:
+            self.touches, self._spare = self._spare, self.touches
+            self._publish()
+
     def grow(self) -> tuple[Touches, Touches, Scratch]:
         """Return the same with more room, where the contacts did not fit."""
         cap = -(-int(1.25 * int(self.count.max())) // 8) * 8
@@ -163,34 +155,17 @@ class Walls:
             claim = np.zeros(slots, np.int32)
         return Scratch(blocks, legs, leg_count, claim)
 
-    def find_bodies(
-        self,
-        bodies: Sequence[BodyLike],
-        x: Array,
-        v: Array,
-        n: int,
-        slab_start: Array,
-        dt: float,
-        gravity: ArrayLike,
-        skin: float,
-        old_row: Array | None = None,
-        gone: float = 0.0,
-    ) -> int:
-        """`find` the contacts with a list of bodies, when `gone` (s) of their step is over."""
-        self.table.follow([body.shape for body in bodies])
-        which = np.arange(len(bodies))
-        poses = poses_of(bodies, float(dt), gone)
-        return self.find(self.table, which, poses, x, v, n, slab_start, dt, gravity, skin, old_row)
+    def add_forces(self, bodies: Bodies, x: Array) -> None:
+        """Add `total` to what each body feels of grains: force (N), torque about its origin (N m)."""
+        if self.contacts:
+            out = np.zeros((bodies.n, 6))
+            sum_forces(self.rows, self.body, self.plane, self.total, self.count, x, bodies.org, out)
+            bodies.load[:, GRAINS] += out
 
-    def add_forces(self, bodies: Sequence[BodyLike], x: Array) -> None:
-        """Add `total` to each body's force (N) and torque about its origin (N m)."""
-        out = np.zeros((len(bodies), 6))
-        if bodies and self.contacts:
-            origin = np.array([b.position for b in bodies], np.float64)
-            sum_forces(self.rows, self.body, self.plane, self.total, self.count, x, origin, out)
-        for body_, load_ in zip(bodies, out, strict=True):
-            body_.force = body_.force + load_[:3]
-            body_.torque = body_.torque + load_[3:]
+    def renumber(self, rows: Array) -> None:
+        """Take over that bodies have other rows: that of row k is rows[k] now, -1 where it is gone."""
+        used = np.arange(self.body.shape[1]) < self.count[:, None]
+        self.body[used] = rows[self.body[used]]
 
     def state(self) -> dict[str, Array]:
         """Return everything that a restart needs to go on bit for bit."""
@@ -221,20 +196,3 @@ class Walls:
         for s, k in np.argwhere(np.arange(cap) < count[:, None]):
             follow[s, k] = first[self.rows[s, k]]
             first[self.rows[s, k]] = s * cap + k
-
-
-def poses_of(bodies: Sequence[BodyLike], ahead: float, gone: float = 0.0) -> Array:
-    """Poses (nb, POSE) of bodies when `gone` (s) is over, and their motion over the next `ahead`.
-
-    Bodies that `follow` are where they say they are, whatever the time.
-    """
-    poses = np.empty((len(bodies), kd.POSE))
-    origin, velocity, omega = (
-        np.array([getattr(body, name) for body in bodies], np.float64).reshape(-1, 3)
-        for name in ("position", "velocity", "angular_velocity")
-    )
-    rotation = np.array([body.rotation for body in bodies], np.float64).reshape(-1, 3, 3)
-    follows = np.array([getattr(body, "follows", False) for body in bodies], bool)
-    for time, which in ((0.0, np.flatnonzero(follows)), (gone, np.flatnonzero(~follows))):
-        flat_poses(which, origin, rotation, velocity, omega, time, ahead, poses)
-    return poses
