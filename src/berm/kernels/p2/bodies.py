@@ -33,6 +33,7 @@ from berm.kernels.p2.law import (
     KEEP,
     LAST,
     MEMORY,
+    OFF,
     REACH,
     RELAX,
     SHARE,
