@@ -11,6 +11,8 @@ from itertools import product
 
 import numpy as np
 import pytest
+from berm.kernels.multibody.rigid_contacts import GAP, RECOVER
+from berm.solvers.multibody.rigid import Rigid
 from scipy.spatial.transform import Rotation
 
 from berm.core.clusters import Cluster
@@ -18,9 +20,7 @@ from berm.core.materials import Material
 from berm.core.motion import Keyframes
 from berm.core.shapes import Box, Capsule, Cone, Cylinder, HeightField, Mesh, Plane, Sphere
 from berm.kernels.multibody import rigid_motion
-from berm.kernels.multibody.rigid_contacts import GAP, RECOVER
 from berm.solvers.dem.solver import DEM
-from berm.solvers.multibody.rigid import Rigid
 from berm.world.world import World
 
 POSES = 10_000

@@ -324,6 +324,16 @@ class Body:
         """Angular velocity (3,), rad/s."""
         return self.bodies.omega[self.row].copy()
 
+    @property
+    def start_position(self) -> Array:
+        """Position (3,) of the body's origin when it was made, m."""
+        return self.bodies.starts[self.row][0]
+
+    @property
+    def start_rotation(self) -> Array:
+        """Rotation (3, 3) of the body when it was made."""
+        return self.bodies.starts[self.row][1]
+
     def pose_at(self, t: float) -> tuple[Array, Array]:
         """Return position and rotation in the world at time t (s) of a body that is not dynamic."""
         return self.bodies.pose_at(self.row, t)
@@ -424,7 +434,8 @@ class Body:
             matrix = np.array(inertia, float)
             if matrix.shape != (3, 3) or not np.allclose(matrix, matrix.T, rtol=1e-6, atol=1e-12):
                 raise InputError(f"body {name!r}: inertia", inertia, "a symmetric 3 x 3 matrix")
-            middle = checks.vector(f"body {name!r}: centre", (0, 0, 0) if centre is None else centre)
+            given = (0.0, 0.0, 0.0) if centre is None else centre
+            middle = checks.vector(f"body {name!r}: centre", given)
             try:
                 return MassProperties(1.0, middle, matrix / mass)
             except InputError as error:
@@ -435,7 +446,8 @@ class Body:
             raise InputError(f"body {name!r}: dynamic, but no {error.what}", allowed=error.allowed
                              ) from error  # fmt: skip
         if centre is not None:
-            of = MassProperties(of.volume, checks.vector(f"body {name!r}: centre", centre), of.inertia)
+            middle = checks.vector(f"body {name!r}: centre", centre)
+            of = MassProperties(of.volume, middle, of.inertia)
         return of
 
     def set_velocity(

@@ -147,7 +147,7 @@ class Joint:
     """
 
     kind: ClassVar[int] = WELD
-    links: tuple[Joint, ...] = ()
+    links: tuple[Driven, ...] = ()
 
     def __init__(
         self, body_a: Body, body_b: Body | None = None, anchor: Vector | None = None,
@@ -177,7 +177,9 @@ class Joint:
         if self.body_a is self.body_b:
             raise InputError(f"{self.label}: body_b", self.body_a.name, "another body, or None")
         if not (self.body_a.dynamic or (self.body_b is not None and self.body_b.dynamic)):
-            raise InputError(f"{self.label}: bodies", "none is dynamic", "at least one dynamic body")
+            raise InputError(
+                f"{self.label}: bodies", "none is dynamic", "at least one dynamic body"
+            )
 
     def __repr__(self) -> str:
         other = "the world" if self.body_b is None else repr(self.body_b.name)
@@ -245,7 +247,9 @@ class Joint:
             turn.T @ (anchor - centre)
             for (centre, turn), anchor in zip(ends, self.anchors, strict=True)
         ]
-        turns = [quaternion_of(turn.T @ frame) for (_, turn), frame in zip(ends, frames, strict=True)]
+        turns = [
+            quaternion_of(turn.T @ frame) for (_, turn), frame in zip(ends, frames, strict=True)
+        ]
         self._set("frame", np.concatenate([*points, *turns]))
         self._set("a", rows[0])
         self._set("b", rows[1])
@@ -367,9 +371,7 @@ class Driven(Joint):
         """Exert a constant effort (N m or N) along the free direction from now on."""
         self._drive(FORCE, effort, math.inf, math.inf, SETTLE)
 
-    def _drive(
-        self, mode: int, target: float, speed: float, effort: float, settle: float
-    ) -> None:
+    def _drive(self, mode: int, target: float, speed: float, effort: float, settle: float) -> None:
         wanted = self._number("motor", target)
         if not math.isfinite(wanted) or not self._number("motor", effort) >= 0.0:
             raise InputError(
@@ -454,12 +456,12 @@ class Universal(Joint):
         super().__init__(body_a, body_b, anchor, name, **more)
         a, b = self._vector("axis", axis), self._vector("axis_b", axis_b)
         if not (np.linalg.norm(a) > 0.0 and np.linalg.norm(b) > 0.0):
-            raise InputError(f"{self.label}: axes", (a.tolist(), b.tolist()), "axes that are not zero")
+            raise InputError(
+                f"{self.label}: axes", (a.tolist(), b.tolist()), "axes that are not zero"
+            )
         a, b = a / np.linalg.norm(a), b / np.linalg.norm(b)
         if abs(float(a @ b)) > 1e-6:
-            raise InputError(
-                f"{self.label}: axis_b", b.tolist(), "an axis square to the other one"
-            )
+            raise InputError(f"{self.label}: axis_b", b.tolist(), "an axis square to the other one")
         self.axes = a, b
 
     def _frames(self, axis_a: Array, axis_b: Array) -> tuple[Array, Array]:
@@ -471,7 +473,7 @@ class Universal(Joint):
 
 
 class _Between(Driven):
-    """A joint along the line from a point of body_b to a point of body_a; its position is its length."""
+    """A joint along the line from a point of body_b to one of body_a, as long as its position."""
 
     def __init__(
         self, body_a: Body, body_b: Body | None = None, anchor: Vector | None = None,
@@ -536,7 +538,7 @@ class Spring(_Between):
 
 
 class Gear(Joint):
-    """Couples the free directions of two joints: position of one + ratio x position of other = const.
+    """Couples the free directions of two joints: position of one + ratio x that of other is kept.
 
     Of two hinges a pair of gears, of a hinge and a slider a rack and pinion.
     """
@@ -580,7 +582,7 @@ class Gear(Joint):
 
 
 class Differential(Gear):
-    """Shares one shaft among two: position of drive = ratio x mean of the positions of the others."""
+    """Shares one shaft among two: its position is ratio x the mean of the others' positions."""
 
     def __init__(
         self, shaft: Driven, left: Driven, right: Driven, ratio: float = 1.0, name: str = "",

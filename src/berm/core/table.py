@@ -72,7 +72,9 @@ class Table:
         try:
             return self._rows[tag]
         except KeyError:
-            raise InputError(f"{type(self).__name__.lower()}: tag", tag, "one that exists") from None
+            raise InputError(
+                f"{type(self).__name__.lower()}: tag", tag, "one that exists"
+            ) from None
 
     def state(self) -> dict[str, Any]:
         """Everything that a restart needs, independent of this table."""

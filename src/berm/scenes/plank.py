@@ -103,8 +103,8 @@ class Plank(Scene[PlankParams]):
             f"way {k + 1}": way(world.body(f"weight {k + 1}"), plank) for k in range(len(PLACES))
         }
         return {
-            "angle": world.joints[0].place,
-            "torque": float(plank.torque[1]),
+            "angle": world.joints[0].position,
+            "torque": float(plank.torque_from("grains")[1]),
             "load": float(grains.mass[on[: grains.n]].sum()) if grains.n else 0.0,
             "off_pivot": float(np.linalg.norm(plank.position - plank.start_position)),
             "rise": float(np.min([world.body(f"weight {k + 1}").position[2] for k in range(2)])),

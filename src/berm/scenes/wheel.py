@@ -87,9 +87,9 @@ class Wheel(Scene[WheelParams]):
         """Angle (rad), speed (rad/s), torques of grains and axle (N m), energy (J), poured (kg)."""
         wheel, axle = world.body("wheel"), world.joints[0]
         return {
-            "angle": axle.place,
+            "angle": axle.position,
             "speed": float(wheel.angular_velocity[1]),
-            "torque": float(wheel.torque[1]),
+            "torque": float(wheel.torque_from("grains")[1]),
             "braking": float(axle.torque[1]),
             "energy": wheel.kinetic_energy,
             "off_axle": float(np.linalg.norm(wheel.position)),

@@ -1,4 +1,4 @@
-"""The arrays that kernels of rigid bodies take, by name; columns of `core.bodies` and `core.joints`.
+"""The arrays that kernels of rigid bodies take: columns of `core.bodies` and `core.joints`.
 
 All float64 or int64. Row 0 of the bodies is the ground.
 """

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from berm.kernels.jit import inline, inner
+from berm.kernels.jit import inline, inner, jit
 from berm.kernels.multibody.arrays import DYNAMIC
 
 
@@ -143,7 +143,7 @@ def block_of(plan, i, j):
     return low
 
 
-@inner
+@jit
 def plan_for(plan, rows, pick, count, bodies):
     """The plan for rows pick[:count]; the given one where it still holds."""
     nb = bodies.kind.shape[0]
@@ -222,12 +222,12 @@ def plan_for(plan, rows, pick, count, bodies):
 
 
 @inline
-def _add_outer(blocks, at, J, k, s, l, t, factor):
-    """Add factor x y^T with x the side s of row k and y the side t of row l."""
+def _add_outer(blocks, at, J, k, s, m, t, factor):
+    """Add factor x y^T with x the side s of row k and y the side t of row m."""
     for i in range(6):
         g = factor * J[k, 6 * s + i]
         for j in range(6):
-            blocks[at, i, j] += g * J[l, 6 * t + j]
+            blocks[at, i, j] += g * J[m, 6 * t + j]
 
 
 @inner
@@ -303,10 +303,10 @@ def factor(plan, blocks):
     for t in range(plan.order.shape[0]):
         p, last = plan.first[t], plan.first[t + 1]
         for k in range(6):
-            for l in range(k):
-                x = blocks[p, l, k]
+            for e in range(k):
+                x = blocks[p, e, k]
                 for j in range(k, 6):
-                    blocks[p, k, j] -= x * blocks[p, l, j]
+                    blocks[p, k, j] -= x * blocks[p, e, j]
             d = blocks[p, k, k]
             if not d > 0.0:
                 return False
@@ -315,10 +315,10 @@ def factor(plan, blocks):
                 blocks[p, k, j] *= scale
         for e in range(p + 1, last):
             for k in range(6):
-                for l in range(k):
-                    x = blocks[p, l, k]
+                for i in range(k):
+                    x = blocks[p, i, k]
                     for j in range(6):
-                        blocks[e, k, j] -= x * blocks[e, l, j]
+                        blocks[e, k, j] -= x * blocks[e, i, j]
                 scale = 1.0 / blocks[p, k, k]
                 for j in range(6):
                     blocks[e, k, j] *= scale

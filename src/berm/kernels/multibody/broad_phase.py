@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from berm.kernels.jit import inner
+from berm.kernels.jit import inner, jit
 from berm.kernels.multibody.arrays import DYNAMIC
 
 LARGE = 4.0  # times the middle radius of the balls: such a body stands in no cell
@@ -90,7 +90,7 @@ def _slot(i, j, k, size):
     return ((i * 73856093) ^ (j * 19349663) ^ (k * 83492791)) & (size - 1)
 
 
-@inner
+@jit
 def near_pairs(bodies, shaped, balls, apart, pairs):
     """Fill pairs (room, 2) in ascending order and return how many there are, also beyond the room.
 

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from berm.kernels.jit import inner
+from berm.kernels.jit import inner, jit
 from berm.kernels.multibody.arrays import DYNAMIC
 from berm.kernels.multibody.joints import one_sided
 from berm.kernels.multibody.rows import along, head_for, normalise, speed_along
@@ -63,7 +63,7 @@ def _tangent(n, rate, impulse, fall, out):
             return
 
 
-@inner
+@jit
 def contact_rows(contacts, bodies, law, gravity, h, par, rows, m):
     """Append three rows a contact from m on, warm from its impulse; return the next free row.
 

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from berm.kernels.geometry.rotation import multiply, rotate
-from berm.kernels.jit import inner
+from berm.kernels.jit import inner, jit
 from berm.kernels.multibody.rows import about, along, head_for, hold, normalise, speed_along
 
 BALL, HINGE, WELD, SLIDER, UNIVERSAL, CYLINDRICAL, DISTANCE, SPRING, GEAR = range(9)
@@ -42,7 +42,7 @@ def _unwrap(angle, before):
     return angle - 2.0 * math.pi * math.floor((angle - before) / (2.0 * math.pi) + 0.5)
 
 
-@inner
+@jit
 def joint_rows(joints, bodies, h, rows, m, axes):
     """Append the rows of all joints from m on; return the next free row. axes (3, 3): scratch.
 

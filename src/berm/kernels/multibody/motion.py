@@ -19,7 +19,7 @@ def refresh(b, bodies):
     """Bring root, angular velocity, and the pose of the shape's frame up to date with x, q, L."""
     q, rot, root = bodies.q[b], bodies.rot[b], bodies.root[b]
     ax, ay, az, bx, by, bz, cx, cy, cz = axes(q[0], q[1], q[2], q[3])
-    m, l, e = bodies.moments[b], bodies.L[b], bodies.axes[b]
+    m, spin, e = bodies.moments[b], bodies.L[b], bodies.axes[b]
     u, v, w = (1.0 / math.sqrt(m[0]), 1.0 / math.sqrt(m[1]), 1.0 / math.sqrt(m[2]))
     root[0, 0], root[1, 0], root[2, 0] = ax * u, ay * u, az * u
     root[0, 1], root[1, 1], root[2, 1] = bx * v, by * v, bz * v
@@ -28,9 +28,9 @@ def refresh(b, bodies):
         rot[0, c] = ax * e[c, 0] + bx * e[c, 1] + cx * e[c, 2]
         rot[1, c] = ay * e[c, 0] + by * e[c, 1] + cy * e[c, 2]
         rot[2, c] = az * e[c, 0] + bz * e[c, 1] + cz * e[c, 2]
-    p = (ax * l[0] + ay * l[1] + az * l[2]) / m[0]
-    r = (bx * l[0] + by * l[1] + bz * l[2]) / m[1]
-    s = (cx * l[0] + cy * l[1] + cz * l[2]) / m[2]
+    p = (ax * spin[0] + ay * spin[1] + az * spin[2]) / m[0]
+    r = (bx * spin[0] + by * spin[1] + bz * spin[2]) / m[1]
+    s = (cx * spin[0] + cy * spin[1] + cz * spin[2]) / m[2]
     bodies.omega[b, 0] = ax * p + bx * r + cx * s
     bodies.omega[b, 1] = ay * p + by * r + cy * s
     bodies.omega[b, 2] = az * p + bz * r + cz * s
@@ -104,7 +104,7 @@ def velocity_of(b, bodies, u, out):
         out[3 + c] = root[c, 0] * u[b, 3] + root[c, 1] * u[b, 4] + root[c, 2] * u[b, 5]
 
 
-@inner
+@jit
 def move_bodies(bodies, u, h):
     """Take velocities over from u and advance all poses by h (s); free rotation keeps |L|."""
     for b in range(u.shape[0]):

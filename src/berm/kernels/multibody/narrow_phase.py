@@ -17,7 +17,7 @@ import numpy as np
 from berm.kernels.geometry.distance import HEIGHT, distance
 from berm.kernels.geometry.heightfield import height_distance
 from berm.kernels.geometry.mesh_grid import EMPTY, mesh_bound, mesh_distance
-from berm.kernels.jit import inner
+from berm.kernels.jit import inner, jit
 from berm.kernels.multibody.arrays import Contacts
 from berm.kernels.multibody.broad_phase import top_speed
 from berm.kernels.walls.arrays import CELLS, HEIGHTS, MEMBERS, STARTS, TRI
@@ -249,7 +249,7 @@ def _meshed(a, b, margin, bodies, shapes, solids, contacts):
             _note(a, b, k, s, bx, by, bz, best, fx, fy, fz, bodies, solids, contacts)
 
 
-@inner
+@jit
 def find_contacts(pairs, count, bodies, shapes, solids, h, contacts):
     """Fill the contacts of all near pairs at the present poses; n[0] may exceed the room.
 
@@ -318,12 +318,14 @@ def recall(contacts, tags, old):
         low, high, way = min(a, b), max(a, b), 0 if a < b else 1
         while at < old.shape[0]:
             p, q = np.int64(old[at, 0]), np.int64(old[at, 1])
-            l, g, w = min(p, q), max(p, q), 0 if p < q else 1
+            first, last, side = min(p, q), max(p, q), 0 if p < q else 1
             f = np.int64(old[at, 2])
-            if l > low or (l == low and (g > high or (g == high and (
-                w > way or (w == way and f >= contacts.feature[k])
+            if first > low or (first == low and (last > high or (last == high and (
+                side > way or (side == way and f >= contacts.feature[k])
             )))):  # fmt: skip
-                if l == low and g == high and w == way and f == contacts.feature[k]:
+                if (
+                    first == low and last == high and side == way and f == contacts.feature[k]
+                ):
                     for c in range(3):
                         contacts.impulse[k, c] = old[at, 3 + c]
                 break

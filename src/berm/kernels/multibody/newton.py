@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from berm.kernels.jit import inner
+from berm.kernels.jit import inner, jit
 from berm.kernels.multibody.blocks import assemble, factor, solve
 from berm.kernels.multibody.rows import dot_all, push_all
 
@@ -66,7 +66,7 @@ def _side(p, lower, upper):
     return FREE, p
 
 
-@inner
+@jit
 def newton(rows, pick, count, plan, blocks, free, u0, u, whole, most):
     """Solve rows pick[:count] from the velocities u0; u and rows.lam receive the solution.
 

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from berm.kernels.jit import inner
+from berm.kernels.jit import inner, jit
 from berm.kernels.multibody.arrays import DYNAMIC
 from berm.kernels.multibody.blocks import assemble, factor, plan_for
 from berm.kernels.multibody.contact_rows import NORMAL
@@ -164,7 +164,7 @@ def _last(rows, first, last, heads, count, mass, plan, bodies, u0, u, stats):
     return plan
 
 
-@inner
+@jit
 def solve_rows(method, rows, joint_rows, m, bodies, u0, u, plan, passes, stats):
     """Solve rows 0 to m from the free velocities u0; u receives the velocities. Returns the plan.
 
@@ -217,7 +217,7 @@ def solve_rows(method, rows, joint_rows, m, bodies, u0, u, plan, passes, stats):
     return _last(rows, 0, m, heads, n, mass, plan, bodies, u0, u, stats)
 
 
-@inner
+@jit
 def grip(rows, m, bodies, plan):
     """Factor of the rows that hold at the present impulses: what a further push would meet.
 

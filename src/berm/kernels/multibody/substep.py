@@ -62,7 +62,7 @@ class Means(NamedTuple):
     meet: Any
 
 
-@inner
+@jit
 def touching(bodies, shapes, solids, h, meet):
     """All contacts between bodies within h (s)."""
     if not meet:
@@ -83,7 +83,7 @@ def touching(bodies, shapes, solids, h, meet):
     return contacts
 
 
-@inner
+@jit
 def open_substep(bodies, joints, tags, shapes, solids, means, gravity, h, memory, plan, stats):
     """Rows at the present poses, and the velocities u of the coming h (s) if grains do nothing.
 
@@ -104,7 +104,7 @@ def open_substep(bodies, joints, tags, shapes, solids, means, gravity, h, memory
     return contacts, rows, of_joints, m, u0, u, plan
 
 
-@inner
+@jit
 def solve_again(bodies, rows, of_joints, m, means, push, u0, u, plan, stats):
     """Solve once more, with the impulses (nb, 6) that grains gave about the centres."""
     for b in range(bodies.kind.shape[0]):
@@ -113,7 +113,7 @@ def solve_again(bodies, rows, of_joints, m, means, push, u0, u, plan, stats):
     return solve_rows(means.method, rows, of_joints, m, bodies, u0, u, plan, means.passes, stats)
 
 
-@inner
+@jit
 def close_substep(
     bodies, joints, tags, contacts, rows, of_joints, m, u, h, share, joint_load, by_bodies,
     by_joints,
@@ -206,7 +206,7 @@ def velocities_of(bodies, u, out):
     velocities(bodies, u, out)
 
 
-@inner
+@jit
 def mobilities(bodies, rows, m, plan, touched, out):
     """Fill out (nb, 6, 6) for the bodies that are touched; see `newton.mobility`."""
     plan, blocks = grip(rows, m, bodies, plan)

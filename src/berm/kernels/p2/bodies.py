@@ -263,18 +263,20 @@ def place_rows(slab, row, x, v):
 @pjit
 def advance(
     slabs, pairs, grains, soil, walls, kinds, par, base_flags, iterations, first, substeps, memory,
-    again, holds, ref, stats, search, new, old, bodies, joints, tags, shapes, solids, means, gravity, h,
+    again, holds, ref, stats, search, touches, bodies, joints, tags, shapes, solids, means, gravity, h,
     known, loads, multi_stats,
 ):  # fmt: skip
     """Substeps of grains and bodies from `first` on; return the next one to do, and the memory.
 
-    As `p2.sweep.solve`; again: contacts of pairs or walls were found anew, so that what they do is
-    summed again; holds: rows hold what the contacts of `old` do. search = (alone, skin, which, scratch, use_old_row, old_row): how
-    contacts with the dynamic bodies `which` are found; new, old: `Touches`, which take turns; known:
-    memory of the contacts between bodies; loads = (joint_load, by_bodies, by_joints, by_grains).
-    Returns the next substep, the memory, whether an odd number of searches found room, whether the
-    last one did, `holds`, and the first body that is not finite or -1. It ends early where a grain has left the way that the list covers, or
-    contacts did not find room: then nothing of that substep was done.
+    As `p2.sweep.solve`. again: contacts of pairs or walls were found since, so that what they do is
+    summed again; holds: rows hold what the contacts of touches[2] do. search = (alone, skin, which,
+    scratch, use_old_row, old_row): how contacts with the dynamic bodies `which` are found. touches:
+    three `Touches`; the first two are filled in turns, beginning from the third. known: memory of
+    the contacts between bodies. loads = (joint_load, by_bodies, by_joints, by_grains).
+
+    Returns the next substep, the memory, how many searches found room, whether the last one did,
+    `holds`, and the first body that is not finite or -1. Ends early where a grain has left the way
+    that the list covers, or contacts found no room: then nothing of that substep was done.
     """
     slab, part, colour, turn = slabs
     lanes, ptr, nbr, imp = pairs
@@ -304,7 +306,8 @@ def advance(
     mobility, centre = np.zeros((nb, 6, 6)), bodies.x
     touched, push = np.zeros(nb, np.bool_), np.zeros((nb, 6))
     omega, share = np.zeros((nb, 3)), 1.0 / (h * substeps)
-    done, fits, odd = first, True, False
+    new, other, old = touches
+    done, fits = first, True
     while done < substeps:
         contacts, rows, of_joints, m, u0, u, plan = open_substep(
             bodies, joints, tags, shapes, solids, means, gravity, h, known, plan, multi_stats
@@ -379,8 +382,7 @@ def advance(
             bodies, joints, tags, contacts, rows, of_joints, m, u, h, share, joint_load, by_bodies,
             by_joints,
         )  # fmt: skip
-        new, old = old, new
-        odd = not odd
+        new, other, old = other, new, new
         done += 1
         off = 0.0
         for s in range(n):
@@ -390,7 +392,7 @@ def advance(
     for number in prange(n):
         s = np.int64(number)
         leave_slab(s, slab, x, v, warm, row, par)
-    return done, known, odd, fits, holds, is_finite(bodies)
+    return done, known, done - first, fits, holds, is_finite(bodies)
 
 
 @inner

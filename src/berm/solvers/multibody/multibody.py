@@ -57,6 +57,8 @@ class Multibody:
             raise InputError("multibody: method", method, ", ".join(METHODS))
         self.method, self.passes = METHODS[method], passes
         self.table = ShapeTable(_pack)
+        self.root: Array = np.zeros((0, 3, 3))
+        self.root_w: Array = np.zeros(0)
         self.memory: Array = np.zeros((0, 6))
         self.known: Array = np.zeros(0, np.int64)  # tags that were there in the last step
         self.samples: dict[int, tuple[Any, Array, int, Array]] = {}  # by id of the shape
@@ -109,7 +111,7 @@ class Multibody:
 
     def _arrays(self, bodies: Bodies) -> BodyArrays:
         columns = {name: getattr(bodies, name) for name in BodyArrays._fields[:-2]}
-        if not hasattr(self, "root") or len(self.root) != bodies.n:
+        if len(self.root) != bodies.n:
             self.root, self.root_w = np.zeros((bodies.n, 3, 3)), np.zeros(bodies.n)
         return BodyArrays(**columns, root=self.root, root_w=self.root_w)
 
@@ -188,9 +190,7 @@ class Multibody:
     def poses(self, bodies: Bodies, which: Array, gone: float, ahead: float) -> Array:
         """Poses (nb, POSE) of bodies `which` when `gone` (s) is over, and their way in `ahead`."""
         poses = np.zeros((bodies.n, POSE))
-        flat_poses(
-            which, bodies.org, bodies.rot, bodies.pace, bodies.omega, gone, ahead, poses
-        )
+        flat_poses(which, bodies.org, bodies.rot, bodies.pace, bodies.omega, gone, ahead, poses)
         return poses
 
     # ---- a step ---------------------------------------------------------------------------

@@ -64,26 +64,26 @@ def _sweep(p2: P2, world: WorldView, dt: float, clock: Stages, report: StepRepor
         with clock.stage("solve"):
             c, law = form.contacts, ContactLaw.of(p2, world, h)
             stats = np.zeros((c.slabs, at.NSTATS))
-            new, old, scratch = touching.begin(grains.n, c.slab)
+            *touches, scratch = touching.begin_turns(grains.n, c.slab)
             was = np.ascontiguousarray(c.came_from, np.int64) if fresh else np.zeros(0, np.int64)
             again, moved = fresh or found, fresh
             holds = not again
             while True:
                 search = (runs_alone(grains.n), p2.wall_skin, multi.dynamic, scratch, moved, was)
-                done, multi.memory, odd, fits, holds, bad = kernel.advance(
+                done, multi.memory, searches, fits, holds, bad = kernel.advance(
                     (c.slab, c.part, c.colour, c.turn), (c.lanes, c.ptr, c.nbr, c.imp),
                     (grains.x, grains.v, form.row, grains.warm), law.soil(grains.material),
                     form._touching(), p2.kinds, law.par, law.flags, p2.iterations, done,
-                    p2.substeps, p2.real(p2.memory), again, holds, c.ref, stats, search, new, old,
-                    multi.arrays, multi.joints, world.bodies.tag, multi.table.arrays,
+                    p2.substeps, p2.real(p2.memory), again, holds, c.ref, stats, search,
+                    tuple(touches), multi.arrays, multi.joints, world.bodies.tag, multi.table.arrays,
                     multi.solids, multi.means(world.gravity, h), np.asarray(world.gravity), h,
                     multi.memory, loads, multi.stats,
                 )  # fmt: skip
-                touching.take_turns(odd, fits)
+                touching.end_turns(searches, fits)
                 if fits:
                     break
                 again, moved = False, moved and not holds
-                new, old, scratch = touching.grow()
+                *touches, scratch = touching.grow_turns()
             touching.end()
         with clock.stage("forces"):
             p2.walls.add_forces(world.bodies, grains.x)

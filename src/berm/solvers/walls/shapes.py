@@ -24,7 +24,7 @@ Array = NDArray[Any]
 class Packed:
     """A shape as flat arrays for the kernels; `mesh` holds those of triangle shapes."""
 
-    shape: Shape
+    shape: Shape | None
     kind: int
     prm: Array
     mesh: tuple[Any, ...] = ()
