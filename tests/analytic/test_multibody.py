@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from berm import P2, Box, Material, Plane, Sphere, World
+from berm import P2, Box, Plane, Sphere, World
+from berm.core.materials import material
 from berm.core.joints import (
     Ball,
     Cylindrical,
@@ -39,7 +40,7 @@ def run(world, seconds):
 
 @pytest.mark.parametrize(("per_second", "far"), [(60, 6.7e-3), (120, 1.7e-3), (500, 9.8e-5)])
 def test_length_of_a_pendulum_is_kept_to_second_order(per_second, far):
-    """MACHINES A1: unit pendulum released horizontally, 20 s, compliance 1e-8, damping two steps."""
+    """MACHINES A1: unit pendulum released horizontally, 20 s, compliance 1e-8, tau two steps."""
     world = alone(1 / per_second)
     bob = world.add_body(Sphere(0.01), name="bob", dynamic=True, mass=1.0, position=(1, 0, 0))
     world.add_joint(Ball(bob, None, (0, 0, 0), compliance=1e-8))
@@ -51,25 +52,28 @@ def test_length_of_a_pendulum_is_kept_to_second_order(per_second, far):
 
 
 def test_energy_of_an_undamped_pendulum_errs_to_second_order():
-    """Halving the step divides the largest error of the energy by four, within its scatter."""
+    """Halving the step divides the largest error of the energy by four.
+
+    Velocities stand between positions, so that the mean of two goes with the position between.
+    """
     errors = []
-    for per_second in (250, 500, 1000):
+    for per_second in (200, 400):
         world = alone(1 / per_second)
-        bob = world.add_body(Box((0.1, 0.1, 1.0)), name="rod", dynamic=True, mass=1.0)
-        world.add_joint(Hinge(bob, None, (0, 0, 0.5), axis=(0, 1, 0)))
-        bob.set_velocity((0.5 * 2.0, 0, 0), (0, -2.0, 0))
-        start = bob.kinetic_energy
-        worst = 0.0
-        for _ in range(per_second):
-            before = world.gravity[2] * world.dt
+        rod = world.add_body(Box((0.1, 0.1, 1.0)), name="rod", dynamic=True, mass=1.0)
+        hinge = world.add_joint(Hinge(rod, None, (0, 0, 0.5), axis=(0, 1, 0)))
+        hinge.push(0.0)
+        inertia = float(rod.inertia[1, 1]) + 0.25
+        rod.set_velocity((-1.0, 0, 0), (0, 2.0, 0))
+        world.step()
+        energy = []
+        for _ in range(2 * per_second):
+            before, height = float(rod.angular_velocity[1]), float(rod.centre[2])
             world.step()
-            # kicks stand at half steps: the velocity at the position is half a kick back
-            v = bob.momentum[2] - 0.5 * before
-            mean = bob.kinetic_energy + 0.5 * (v * v - bob.momentum[2] ** 2)
-            worst = max(worst, abs(mean + G * float(bob.centre[2]) - start))
-        errors.append(worst)
-    assert errors[0] / errors[2] > 6.0
-    assert errors[2] < 0.01 * start
+            middle = 0.5 * (before + float(rod.angular_velocity[1]))
+            energy.append(0.5 * inertia * middle**2 + G * height)
+        errors.append(np.ptp(energy))
+    assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.3)
+    assert errors[1] < 2e-3 * 0.5 * inertia * 4.0
 
 
 @pytest.mark.parametrize("rows", ["direct", "hybrid", "split"])
@@ -104,13 +108,13 @@ def test_heavy_on_light_stands_as_deep_as_the_compliance_says(ratio, rows):
     from berm.solvers.multibody.multibody import COMPLIANCE
 
     world = alone(1 / 60, rows=rows)
-    stone = Material("stone", density=1000.0, stiffness=1e5, damping=1.0, friction=0.0)
+    stone = material("steel").replace(name="smooth", friction=0.0)
     world.add_body(Plane(), name="floor", material=stone)
     cubes = [
         world.add_body(
             Box((1, 1, 1)), name=f"cube {k}", dynamic=True, material=stone,
             mass=1000.0 * (ratio if k == 9 else 1), position=(0, 0, 0.5 + k),
-        )  # fmt: skip
+        )
         for k in range(10)
     ]
     run(world, 2.0)
@@ -270,10 +274,10 @@ def test_gear_turns_by_its_ratio_and_multiplies_torque():
     world = alone(1 / 240, gravity=(0, 0, 0))
     one, two = wheel(world, "one", 0.0), wheel(world, "two", 1.0)
     gear = world.add_joint(Gear(one, two, ratio=3.0))
-    one.push(2.0)
+    one.push(0.02)
     run(world, 1.0)
     inertia = 0.4 * 1.0 * 0.1**2
-    speed = 2.0 / (inertia * (1 + 1 / 9)) * world.time
+    speed = 0.02 / (inertia * (1 + 1 / 9)) * world.time
     assert one.body_a.angular_velocity[2] == pytest.approx(speed, rel=1e-3)
     assert one.position + 3.0 * two.position == pytest.approx(0.0, abs=1e-6)
     assert gear.error < 1e-6
@@ -300,7 +304,7 @@ def test_differential_shares_speed_by_load():
     world.add_joint(Differential(shaft, left, right))
     shaft.drive(1.0)
     run(world, 1.0)
-    assert left.position == pytest.approx(right.position, abs=1e-9)
+    assert left.position == pytest.approx(right.position, abs=1e-7)
     assert shaft.position == pytest.approx(0.5 * (left.position + right.position), abs=1e-6)
     left.drive(0.0)
     a, b = left.position, right.position

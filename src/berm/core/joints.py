@@ -50,6 +50,7 @@ class Joints(Table):
     collides        whether the bodies that it joins meet each other
     linked (3,), ratio (3,)    rows of the joints that a gear couples (-1: none), and factors
     multiplier (12,)      impulses of the rows of the last step, N s and N m s
+    pull (3,)       force on body a in the last substep, N
     load (6,)       mean force at the anchor (N) and torque (N m) on body a over the last step
     """
 
@@ -63,7 +64,8 @@ class Joints(Table):
         "stiffness": ((), float, 0.0), "compliance": ((2,), float, COMPLIANCE),
         "damping": ((), float, 0.0), "collides": ((), np.int64, 0),
         "linked": ((MOST_LINKED,), np.int64, -1), "ratio": ((MOST_LINKED,), float, 0.0),
-        "multiplier": ((12,), float, 0.0), "load": ((6,), float, 0.0),
+        "multiplier": ((12,), float, 0.0), "pull": ((3,), float, 0.0),
+        "load": ((6,), float, 0.0),
     }  # fmt: skip
     kind: npt.NDArray[np.int64]
     a: npt.NDArray[np.int64]
@@ -88,6 +90,7 @@ class Joints(Table):
     linked: npt.NDArray[np.int64]
     ratio: Array
     multiplier: Array
+    pull: Array
     load: Array
 
     def __init__(self) -> None:

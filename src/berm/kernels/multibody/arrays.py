@@ -16,7 +16,8 @@ class BodyArrays(NamedTuple):
 
     root (nb, 3, 3): R diag(1 / sqrt(moments)), where R are the principal axes in the world, so that
     root root^T is the inverse inertia; root_w (nb,): sqrt(w). With u = (v / root_w, root^-1 omega)
-    the kinetic energy is |u|^2 / 2 and each row of a constraint is one vector of 12.
+    the kinetic energy is |u|^2 / 2 and each row of a constraint is one vector of 12. stiff (nb, 3):
+    what joints under load add to the moments within a step, `motion.stiffen`.
     """
 
     kind: Any
@@ -36,6 +37,7 @@ class BodyArrays(NamedTuple):
     applied: Any
     root: Any
     root_w: Any
+    stiff: Any
 
 
 class JointArrays(NamedTuple):
@@ -63,6 +65,7 @@ class JointArrays(NamedTuple):
     linked: Any
     ratio: Any
     multiplier: Any
+    pull: Any
 
 
 class Rows(NamedTuple):

@@ -23,7 +23,8 @@ VISCOUS = 10  # its impulse follows from the speed: none is kept
 SHARED = 11  # a row whose multiplier is that of its parent: gears have several rows for one
 NEAR = 2.0  # steps ahead: a limit that the joint may reach within so many has its row
 STEPS = 2.0  # damping time of a joint that none was given for, in steps: [MACHINES A1]
-STIFF = 1e-10  # m/N: of motors, limits and friction
+STIFF = 1e-10  # m/N: of limits
+FIRM = 1e-14  # m/N: of drives and friction, which would creep under load otherwise
 
 
 @inner
@@ -46,7 +47,7 @@ def _unwrap(angle, before):
 def joint_rows(joints, bodies, h, rows, m, axes):
     """Append the rows of all joints from m on; return the next free row. axes (3, 3): scratch.
 
-    Also brings each joint's position up to date.
+    `place_joints` was called for the present poses.
     """
     for j in range(joints.kind.shape[0]):
         if joints.kind[j] != GEAR:
@@ -71,6 +72,32 @@ def _frames(j, joints, bodies, axes):
         three = 1.0 if c == 2 else 0.0
         axes[c, 0], axes[c, 1], axes[c, 2] = rotate(fw, fx, fy, fz, one, two, three)
     return ax, ay, az, bx, by, bz, fw, fx, fy, fz
+
+
+@jit
+def place_joints(joints, bodies):
+    """Bring the joints' positions up to date with the bodies' poses."""
+    axes = np.empty((3, 3))
+    for j in range(joints.kind.shape[0]):
+        kind, a, b = joints.kind[j], joints.a[j], joints.b[j]
+        if kind == BALL or kind == WELD or kind == UNIVERSAL or kind == GEAR:
+            continue
+        ax, ay, az, bx, by, bz, fw, fx, fy, fz = _frames(j, joints, bodies, axes)
+        if kind == HINGE:
+            d, p = joints.frame[j], bodies.q[a]
+            gw, gx, gy, gz = multiply(p[0], p[1], p[2], p[3], d[6], d[7], d[8], d[9])
+            rw, rx, _, _ = multiply(fw, -fx, -fy, -fz, gw, gx, gy, gz)
+            angle = joints.zero[j] + 2.0 * math.atan2(rx, rw)
+            joints.position[j] = _unwrap(angle, joints.position[j])
+            continue
+        ex = bodies.x[a, 0] + ax - bodies.x[b, 0] - bx
+        ey = bodies.x[a, 1] + ay - bodies.x[b, 1] - by
+        ez = bodies.x[a, 2] + az - bodies.x[b, 2] - bz
+        if kind == DISTANCE or kind == SPRING:
+            joints.position[j] = math.sqrt(ex * ex + ey * ey + ez * ez)
+        else:
+            way = axes[0, 0] * ex + axes[0, 1] * ey + axes[0, 2] * ez
+            joints.position[j] = joints.zero[j] + way
 
 
 @inner
@@ -133,13 +160,7 @@ def _joint(j, joints, bodies, h, rows, m, axes):
             hold(m - 1, rows, bodies, wrong, turn_eps, tau, h)
             normalise(m - 1, rows, bodies)
             part += 1
-    if kind == HINGE:
-        angle = joints.zero[j] + 2.0 * math.atan2(rx, rw)
-        joints.position[j] = _unwrap(angle, joints.position[j])
-    elif kind == SLIDER or kind == CYLINDRICAL:
-        way = axes[0, 0] * ex + axes[0, 1] * ey + axes[0, 2] * ez
-        joints.position[j] = joints.zero[j] + way
-    else:
+    if kind != HINGE and kind != SLIDER and kind != CYLINDRICAL:
         return m
     return _free_direction(j, joints, bodies, h, rows, m, axes, ax, ay, az, bx, by, bz)
 
@@ -158,7 +179,7 @@ def _direction(j, joints, rows, m, axes, ax, ay, az, bx, by, bz):
 def _free_direction(j, joints, bodies, h, rows, m, axes, ax, ay, az, bx, by, bz):
     """Drive, friction and limits along the free direction; each has a row of its own."""
     a, b, here = joints.a[j], joints.b[j], joints.position[j]
-    sigma = 4.0 / (h * h) * STIFF / (1.0 + 4.0 * STEPS)
+    sigma = 4.0 / (h * h) * FIRM / (1.0 + 4.0 * STEPS)
     mode = joints.drive[j]
     if mode != NONE:
         m = _add(rows, m, j, DRIVE, joints)
@@ -206,7 +227,7 @@ def _free_direction(j, joints, bodies, h, rows, m, axes, ax, ay, az, bx, by, bz)
 
 @inner
 def one_sided(k, rows, bodies, gap, eps, tau, h):
-    """Make row k keep a gap from becoming negative; what overlaps parts at the rate of its damping."""
+    """Make row k keep a gap from closing; what overlaps parts at the rate of its damping."""
     if gap > 0.0:
         damp = 1.0 / (1.0 + 4.0 * tau / h)
         head_for(k, rows, -gap / h, 4.0 / (h * h) * eps * damp, 0.0, np.inf)
@@ -217,9 +238,8 @@ def one_sided(k, rows, bodies, gap, eps, tau, h):
 
 @inner
 def _between(j, joints, bodies, h, rows, m, ax, ay, az, bx, by, bz, ex, ey, ez):
-    """A distance that is held, limited or driven, or a spring, along the line between two points."""
-    far = math.sqrt(ex * ex + ey * ey + ez * ez)
-    joints.position[j] = far
+    """A distance that is held, limited or driven, or a spring, along a line between two points."""
+    far = joints.position[j]
     if far < 1e-12:
         return m
     dx, dy, dz = ex / far, ey / far, ez / far
@@ -282,21 +302,26 @@ def _gear(j, joints, bodies, h, rows, m, axes):
 
 
 @inner
-def keep_joints(joints, rows, first, last):
-    """Keep the impulses of the joints' rows for the next step."""
+def keep_joints(joints, rows, first, last, h):
+    """Keep the impulses of the joints' rows for the next step, and the forces that they make."""
     for j in range(joints.kind.shape[0]):
         for c in range(joints.multiplier.shape[1]):
             joints.multiplier[j, c] = 0.0
+        for c in range(3):
+            joints.pull[j, c] = 0.0
     for k in range(first, last):
+        if joints.kind[rows.source[k]] != GEAR:
+            for c in range(3):
+                joints.pull[rows.source[k], c] += rows.lam[k] * rows.G[k, c] / h
         if rows.part[k] < VISCOUS:
             joints.multiplier[rows.source[k], rows.part[k]] = rows.lam[k]
 
 
 @inner
 def add_loads(joints, bodies, rows, first, last, scale, load, felt):
-    """Add scale (1/s) times the impulses: load (nj, 6) on body a at the anchor, felt (nb, 6) on all.
+    """Add scale (1/s) times the impulses: load (nj, 6) on body a, felt (nb, 6) on all bodies.
 
-    felt: force and torque about each body's origin.
+    load: at the anchor; felt: about each body's origin.
     """
     for k in range(first, last):
         j = rows.source[k]

@@ -13,6 +13,8 @@ from berm.kernels.geometry.rotation import axes, free_turn, normalise, rotate_ba
 from berm.kernels.jit import inner, jit
 from berm.kernels.multibody.arrays import DYNAMIC, KINEMATIC
 
+SOFT = 0.5  # of the inertia: a swing less stiff than this, times h^2, is left to the rows
+
 
 @inner
 def refresh(b, bodies):
@@ -50,6 +52,52 @@ def place_frame(b, bodies):
     bodies.pace[b, 0] = bodies.v[b, 0] - (omega[1] * rz - omega[2] * ry)
     bodies.pace[b, 1] = bodies.v[b, 1] - (omega[2] * rx - omega[0] * rz)
     bodies.pace[b, 2] = bodies.v[b, 2] - (omega[0] * ry - omega[1] * rx)
+
+
+@jit
+def stiffen(joints, bodies, h):
+    """Add to the moments of bodies what joints under load resist turning with, where it is stiff.
+
+    A body that a force f holds at the arm r turns back with the stiffness k = f . r - f_c r_c about
+    its axis c. Rows take the direction of f from the start of a step, so that such a swing is
+    explicit, and unstable once h^2 k is a few times the inertia: a light chain under a heavy load
+    in large steps. There h^2 k is taken implicitly, as an inertia that the velocity of the end of
+    the step has to overcome; below half the inertia about the joint nothing is added.
+    [Andrews, Teichmann, Kovecses 2017, geometric stiffness for real-time multibody dynamics]
+    """
+    bodies.stiff[:] = 0.0
+    for j in range(joints.kind.shape[0]):
+        for side in range(2):
+            b = joints.a[j] if side == 0 else joints.b[j]
+            if bodies.kind[b] != DYNAMIC:
+                continue
+            sign = 1.0 if side == 0 else -1.0
+            q, r, f = bodies.q[b], joints.frame[j, 3 * side : 3 * side + 3], joints.pull[j]
+            fx, fy, fz = rotate_back(
+                q[0], q[1], q[2], q[3], sign * f[0], sign * f[1], sign * f[2]
+            )
+            whole = fx * r[0] + fy * r[1] + fz * r[2]
+            bodies.stiff[b, 0] += h * h * (whole - fx * r[0])
+            bodies.stiff[b, 1] += h * h * (whole - fy * r[1])
+            bodies.stiff[b, 2] += h * h * (whole - fz * r[2])
+    for j in range(joints.kind.shape[0]):
+        for side in range(2):
+            b = joints.a[j] if side == 0 else joints.b[j]
+            if bodies.kind[b] != DYNAMIC:
+                continue
+            r = joints.frame[j, 3 * side : 3 * side + 3]
+            far = (r[0] * r[0] + r[1] * r[1] + r[2] * r[2]) / bodies.w[b]
+            for c in range(3):
+                least = SOFT * (bodies.moments[b, c] + far - r[c] * r[c] / bodies.w[b])
+                if bodies.stiff[b, c] < least:
+                    bodies.stiff[b, c] = 0.0
+    for b in range(bodies.kind.shape[0]):
+        m, s = bodies.moments[b], bodies.stiff[b]
+        if bodies.kind[b] == DYNAMIC and (s[0] > 0.0 or s[1] > 0.0 or s[2] > 0.0):
+            for c in range(3):
+                scale = math.sqrt(m[c] / (m[c] + s[c]))
+                for e in range(3):
+                    bodies.root[b, e, c] *= scale
 
 
 @jit
@@ -112,9 +160,10 @@ def move_bodies(bodies, u, h):
         if bodies.kind[b] == DYNAMIC:
             m, scale = bodies.moments[b], bodies.root_w[b]
             # angular momentum in the principal axes
-            lx, ly, lz = (
-                u[b, 3] * math.sqrt(m[0]), u[b, 4] * math.sqrt(m[1]), u[b, 5] * math.sqrt(m[2])
-            )  # fmt: skip
+            s = bodies.stiff[b]
+            lx = u[b, 3] * m[0] / math.sqrt(m[0] + s[0])
+            ly = u[b, 4] * m[1] / math.sqrt(m[1] + s[1])
+            lz = u[b, 5] * m[2] / math.sqrt(m[2] + s[2])
             ax, ay, az, bx, by, bz, cx, cy, cz = axes(q[0], q[1], q[2], q[3])
             bodies.L[b, 0] = ax * lx + bx * ly + cx * lz
             bodies.L[b, 1] = ay * lx + by * ly + cy * lz

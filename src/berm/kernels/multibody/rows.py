@@ -1,4 +1,4 @@
-"""Rows of constraints: made, normalised by mass, multiplied and applied. One effective mass for all.
+"""Rows of constraints: made, normalised by mass, multiplied and applied, all by one effective mass.
 
 The regularised stepper of [Lacoursiere10], (1), with compliance eps and damping time tau:
   G v+ + sigma lam = -(4/h) Y g + Y G v,  sigma = (4/h^2) eps Y,  Y = 1 / (1 + 4 tau/h)

@@ -168,8 +168,17 @@ def _last(rows, first, last, heads, count, mass, plan, bodies, u0, u, stats):
 def solve_rows(method, rows, joint_rows, m, bodies, u0, u, plan, passes, stats):
     """Solve rows 0 to m from the free velocities u0; u receives the velocities. Returns the plan.
 
-    Rows start from the impulses that they hold, and end with those of the solution.
+    Rows start from the impulses that they hold, and end with those of the solution. Velocities are
+    those that the impulses make, so that momentum is kept to rounding whatever the solver.
     """
+    plan = _solve(method, rows, joint_rows, m, bodies, u0, u, plan, passes, stats)
+    u[:] = u0
+    start_from(rows, 0, m, u)
+    return plan
+
+
+@inner
+def _solve(method, rows, joint_rows, m, bodies, u0, u, plan, passes, stats):
     u[:] = u0
     if m == 0:
         return plan

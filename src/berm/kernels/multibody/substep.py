@@ -14,12 +14,13 @@ from berm.kernels.jit import inner, jit
 from berm.kernels.multibody.blocks import no_plan
 from berm.kernels.multibody.broad_phase import centres, near_pairs
 from berm.kernels.multibody.contact_rows import contact_rows, keep_contacts
-from berm.kernels.multibody.joints import add_loads, joint_rows, keep_joints
+from berm.kernels.multibody.joints import add_loads, joint_rows, keep_joints, place_joints
 from berm.kernels.multibody.motion import (
     add_impulse,
     free_velocities,
     is_finite,
     move_bodies,
+    stiffen,
     velocity_of,
 )
 from berm.kernels.multibody.narrow_phase import (
@@ -91,6 +92,8 @@ def open_substep(bodies, joints, tags, shapes, solids, means, gravity, h, memory
     joints and in all, the free velocities u0, u, and the plan.
     """
     nb, nj = bodies.kind.shape[0], joints.kind.shape[0]
+    place_joints(joints, bodies)
+    stiffen(joints, bodies, h)
     contacts = touching(bodies, shapes, solids, h, means.meet)
     recall(contacts, tags, memory)
     rows = make_rows(ROWS_A_JOINT * nj + 3 * contacts.n[0])
@@ -119,11 +122,12 @@ def close_substep(
     by_joints,
 ):  # fmt: skip
     """Keep impulses, note mean forces (share: 1 / step, 1/s), and move; return the new memory."""
-    keep_joints(joints, rows, 0, of_joints)
+    keep_joints(joints, rows, 0, of_joints, h)
     add_loads(joints, bodies, rows, 0, of_joints, share, joint_load, by_joints)
     keep_contacts(contacts, bodies, rows, of_joints, m, share, by_bodies)
     memory = remember(contacts, tags)
     move_bodies(bodies, u, h)
+    place_joints(joints, bodies)
     return memory
 
 
@@ -183,7 +187,7 @@ def end(
     bodies, joints, tags, contacts, rows, of_joints, m, means, push, u0, u, plan, h, share,
     joint_load, by_bodies, by_joints, stats,
 ):  # fmt: skip
-    """Solve again with what grains gave (N s), and `close_substep`; return memory, bad body or -1."""
+    """Solve again with what grains gave (N s) and close; return memory, first bad body or -1."""
     solve_again(bodies, rows, of_joints, m, means, push, u0, u, plan, stats)
     memory = close_substep(
         bodies, joints, tags, contacts, rows, of_joints, m, u, h, share, joint_load, by_bodies,

@@ -263,8 +263,8 @@ def place_rows(slab, row, x, v):
 @pjit
 def advance(
     slabs, pairs, grains, soil, walls, kinds, par, base_flags, iterations, first, substeps, memory,
-    again, holds, ref, stats, search, touches, bodies, joints, tags, shapes, solids, means, gravity, h,
-    known, loads, multi_stats,
+    again, holds, ref, stats, search, touches, bodies, joints, tags, shapes, solids, means, gravity,
+    h, known, loads, multi_stats,
 ):  # fmt: skip
     """Substeps of grains and bodies from `first` on; return the next one to do, and the memory.
 

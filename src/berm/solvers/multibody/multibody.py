@@ -59,6 +59,7 @@ class Multibody:
         self.table = ShapeTable(_pack)
         self.root: Array = np.zeros((0, 3, 3))
         self.root_w: Array = np.zeros(0)
+        self.stiff: Array = np.zeros((0, 3))
         self.memory: Array = np.zeros((0, 6))
         self.known: Array = np.zeros(0, np.int64)  # tags that were there in the last step
         self.samples: dict[int, tuple[Any, Array, int, Array]] = {}  # by id of the shape
@@ -110,10 +111,11 @@ class Multibody:
         return moved
 
     def _arrays(self, bodies: Bodies) -> BodyArrays:
-        columns = {name: getattr(bodies, name) for name in BodyArrays._fields[:-2]}
+        columns = {name: getattr(bodies, name) for name in BodyArrays._fields[:-3]}
         if len(self.root) != bodies.n:
             self.root, self.root_w = np.zeros((bodies.n, 3, 3)), np.zeros(bodies.n)
-        return BodyArrays(**columns, root=self.root, root_w=self.root_w)
+            self.stiff = np.zeros((bodies.n, 3))
+        return BodyArrays(**columns, root=self.root, root_w=self.root_w, stiff=self.stiff)
 
     def _tabulate(self, bodies: Bodies, joints: Joints) -> None:
         """Collect the samples of all shapes, and which pairs joints keep from meeting."""

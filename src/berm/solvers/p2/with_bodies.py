@@ -75,9 +75,9 @@ def _sweep(p2: P2, world: WorldView, dt: float, clock: Stages, report: StepRepor
                     (grains.x, grains.v, form.row, grains.warm), law.soil(grains.material),
                     form._touching(), p2.kinds, law.par, law.flags, p2.iterations, done,
                     p2.substeps, p2.real(p2.memory), again, holds, c.ref, stats, search,
-                    tuple(touches), multi.arrays, multi.joints, world.bodies.tag, multi.table.arrays,
-                    multi.solids, multi.means(world.gravity, h), np.asarray(world.gravity), h,
-                    multi.memory, loads, multi.stats,
+                    tuple(touches), multi.arrays, multi.joints, world.bodies.tag,
+                    multi.table.arrays, multi.solids, multi.means(world.gravity, h),
+                    np.asarray(world.gravity), h, multi.memory, loads, multi.stats,
                 )  # fmt: skip
                 touching.end_turns(searches, fits)
                 if fits:

@@ -179,14 +179,14 @@ class Walls:
         return Scratch(blocks, legs, leg_count, claim)
 
     def add_forces(self, bodies: Bodies, x: Array) -> None:
-        """Add `total` to what each body feels of grains: force (N), torque about its origin (N m)."""
+        """Add `total` to what bodies feel of grains: force (N), torque about the origin (N m)."""
         if self.contacts:
             out = np.zeros((bodies.n, 6))
             sum_forces(self.rows, self.body, self.plane, self.total, self.count, x, bodies.org, out)
             bodies.load[:, GRAINS] += out
 
     def renumber(self, rows: Array) -> None:
-        """Take over that bodies have other rows: that of row k is rows[k] now, -1 where it is gone."""
+        """Take over that bodies have other rows: row k is rows[k] now, -1 where it is gone."""
         used = np.arange(self.body.shape[1]) < self.count[:, None]
         self.body[used] = rows[self.body[used]]
 
