@@ -173,12 +173,12 @@ def test_every_law_declares_itself():
 
 
 def test_no_law_can_be_typed():
-    """`none` on the command line, for a scene's parameter and for the solver's option alike."""
+    """`none` on the command line is the law of that name."""
     from berm.apps.job import Request, make_job, pairs
 
-    typed = pairs(["tangential=none", "rolling=none"], "-p")
-    request = Request("pile", parameters=typed, solver="dem")
-    request.solver_options = pairs(["cohesion=none", "normal={law: hertz, dissipation: 1e-4}"], "")
+    typed = ["tangential=none", "rolling=none", "cohesion=none"]
+    request = Request("pile", solver="dem")
+    request.solver_options = pairs([*typed, "normal={law: hertz, dissipation: 1e-4}"], "")
     laws = make_job(request).build().solver.laws
     assert [laws[role].name for role in ("tangential", "rolling", "cohesion")] == ["none"] * 3
     assert laws["normal"].dissipation == 1e-4

@@ -61,10 +61,9 @@ class Hourglass(Scene[HourglassParams]):
         flow = 2.0 * params.grains * ball / params.beverloo()
         return round(params.settle + max(flow, 1.0), 1)
 
-    def build(self, params: HourglassParams) -> World:
-        """Return the glass with a full upper bulb and a closed neck."""
-        world = params.make_world()
-        law = params.make_material()
+    def fill(self, world: World, params: HourglassParams) -> None:
+        """Add the glass with a full upper bulb and a closed neck."""
+        law = params.soil(world)
         small, wide = params.neck_radius, params.bulb * params.neck_radius
         rise = (wide - small) * math.tan(math.radians(params.slope))
         large = params.radii[1]
@@ -75,7 +74,6 @@ class Hourglass(Scene[HourglassParams]):
         add_gate(world, small, 2 * large, params.settle, glass)
         place, radii = self._filling(params, small, wide, rise, tall)
         world.add_grains(place, radii, material=law)
-        return world
 
     @staticmethod
     def _filling(

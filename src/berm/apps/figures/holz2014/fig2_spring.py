@@ -114,9 +114,7 @@ class Spring(Figure):
 
 def _heights(params: BounceParams, solver: P2) -> npt.NDArray[np.float64]:
     one = scene("bounce")
-    world = one.build(params)
-    world.solver = solver
-    solver.prepare(world)
+    world = one.build(params, solver)
     history = History(one.observe, params)
     world.run(SECONDS, recorders=[history])
     return history["height"]
