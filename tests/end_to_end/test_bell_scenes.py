@@ -9,7 +9,7 @@ import pytest
 
 from berm.core.errors import InputError
 from berm.scenes.base import make_params, run_scene, scene
-from berm.scenes.compound import CompoundParams, empty_world, pieces
+from berm.scenes.parts.compound import CompoundParams, empty_world, pieces
 from berm.scenes.rings import RingsParams, caught
 from berm.solvers.choice import Choice
 from berm.world.world import World

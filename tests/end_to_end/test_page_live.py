@@ -17,7 +17,7 @@ from berm.core.errors import SimulationError
 from berm.core.shapes import Plane
 from berm.io.recording import Recorder, Recording
 from berm.scenes.base import make_params, scene
-from berm.scenes.setup import Setup
+from berm.scenes.parts.setup import Setup
 from berm.world.world import World
 from tests.end_to_end.page_tools import NewTab, Serve, Still, Tab, serving
 from tests.end_to_end.test_page import heap, wait_for_seq

@@ -10,7 +10,7 @@ import pytest
 from berm.core.errors import InputError
 from berm.scenes import SCENES
 from berm.scenes.base import SceneRun, make_params, run_scene, scene
-from berm.scenes.history import History
+from berm.scenes.parts.history import History
 from berm.solvers.choice import Choice
 
 SMALL: dict[str, dict[str, Any]] = {

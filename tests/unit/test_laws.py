@@ -184,6 +184,41 @@ def test_no_law_can_be_typed():
     assert laws["normal"].dissipation == 1e-4
 
 
+def test_an_option_of_discrete_elements_can_be_typed_where_grains_are_there_from_the_start():
+    """A solver was put in place of another and prepared again, which forgot the grains' inertia."""
+    from berm.apps.job import Request, make_job
+
+    small = {"drum": 0.08, "width": 0.04, "turns": 0.1}
+    request = Request("drum", parameters=small, solver="dem", solver_options={"skin": 0.2})
+    world = make_job(request).build()
+    for _ in range(3):
+        world.step()
+    assert world.solver.skin == 0.2 and world.grains.n >= 20
+    assert np.isfinite(world.grains.position).all()
+
+
+def test_a_running_world_of_discrete_elements_takes_other_options():
+    from berm.scenes.base import scene
+    from berm.scenes.parts.retune import retune_solver
+
+    one = scene("drum")
+    params = one.Params(drum=0.08, width=0.04, turns=0.1)
+    world, other = one.build(params, "dem"), one.build(params, "dem")
+    for k in range(6):
+        if k == 3:
+            retune_solver(world, {"steps_a_contact": 26})
+        world.step()
+        other.step()
+    assert world.solver.steps_a_contact == 26
+    off = np.abs(by_tag(world) - by_tag(other)).max()
+    assert 0.0 < off < 0.1 * params.radius  # other roundings, the same motion
+
+
+def by_tag(world):
+    """Positions in the order of tags, m."""
+    return world.grains.position[np.argsort(world.grains.tags)]
+
+
 def test_default_choice_is_the_file_itself_and_others_are_copies():
     """The default laws are composed in `blocks.py`; another choice has its own file."""
     plain = composed({role: law(role, name) for role, name in (

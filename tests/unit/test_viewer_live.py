@@ -13,7 +13,7 @@ from berm.apps.viewer.session import Pace
 from berm.core.errors import InputError, SimulationError
 from berm.scenes import SCENES
 from berm.scenes.base import scene
-from berm.scenes.setup import Setup
+from berm.scenes.parts.setup import Setup
 from tests.unit.viewer_tools import (
     Clock,
     frames_of,

@@ -19,7 +19,7 @@ from berm.apps.viewer.security import Guard, is_loopback
 from berm.apps.viewer.server import Server
 from berm.core.errors import InputError
 from berm.scenes.base import scene
-from berm.scenes.setup import Setup
+from berm.scenes.parts.setup import Setup
 from tests.unit.viewer_tools import Client, client, noting_hub, stage_and_moment
 
 pytest.importorskip("starlette")

@@ -16,7 +16,7 @@ from berm.apps.viewer.plots import PlotRows
 from berm.core.shapes import Plane
 from berm.render.stage import Moment, Stage, moment_of, stage_of
 from berm.scenes.base import scene
-from berm.scenes.setup import Setup
+from berm.scenes.parts.setup import Setup
 from berm.world.world import World
 
 CAN = frozenset({"pause", "resume", "step", "speed", "set", "keys", "reset"})

@@ -18,8 +18,8 @@ from berm.solvers.options import check_names, declared
 if TYPE_CHECKING:
     from berm.core.report import StepReport
     from berm.scenes.base import Outcome
-    from berm.scenes.history import History
-    from berm.scenes.setup import Setup
+    from berm.scenes.parts.history import History
+    from berm.scenes.parts.setup import Setup
     from berm.solvers.choice import Choice
     from berm.world.world import World
 
@@ -192,7 +192,7 @@ def _named_job(
 ) -> Job:  # fmt: skip
     """Return the job of a registered scene; what was typed goes before `base` and `solver`."""
     from berm.scenes.base import make_params
-    from berm.scenes.setup import Setup
+    from berm.scenes.parts.setup import Setup
     from berm.solvers.choice import Choice
 
     chosen = _choice(request, solver or Choice(one.solver))

@@ -10,7 +10,7 @@ from typing import Any
 from berm.apps import console
 from berm.apps.console import escape, number, say, table
 from berm.core.errors import InputError
-from berm.scenes.params import allowed
+from berm.scenes.parts.params import allowed
 
 UNIT = re.compile(r"\s*\(([^()]*)\)\s*")
 

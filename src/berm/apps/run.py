@@ -17,7 +17,7 @@ from berm.core.errors import InputError, SimulationError
 if TYPE_CHECKING:
     from berm.apps.viewer.audience import Audience
     from berm.core.report import StepReport
-    from berm.scenes.history import History
+    from berm.scenes.parts.history import History
     from berm.world.world import World
 
 SAVE_EVERY = 60.0  # s of wall time between checkpoints while running
@@ -57,7 +57,7 @@ class Run:
     def __init__(self, one: Job, request: Request, folder: Path) -> None:
         from berm.io import checkpoint
         from berm.io.recording import Recorder
-        from berm.scenes.history import History
+        from berm.scenes.parts.history import History
 
         self.job, self.request, self.folder = one, request, folder
         self.world: World = one.build()

@@ -15,9 +15,9 @@ from berm.core.motion import Linear, rotation_about
 from berm.core.report import StepReport
 from berm.core.shapes import Box, HeightField
 from berm.scenes.base import SCENES, Outcome, Scene, Usual
-from berm.scenes.blocks import BLOCK, is_block, make_block, momenta, momentum_error
-from berm.scenes.history import History
-from berm.scenes.params import GrainParams, inherited
+from berm.scenes.parts.blocks import BLOCK, is_block, make_block, momenta, momentum_error
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import GrainParams, inherited
 from berm.world.packings import lattice
 from berm.world.world import World
 

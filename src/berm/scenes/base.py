@@ -15,9 +15,9 @@ import berm.scenes
 from berm.core.errors import InputError
 from berm.core.registry import Registry
 from berm.core.report import StepReport
-from berm.scenes.history import History
-from berm.scenes.params import SceneParams, allowed
-from berm.scenes.retune import replace_material, soil_of
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import SceneParams, allowed
+from berm.scenes.parts.retune import replace_material, soil_of
 from berm.solvers.base import Solver, require
 from berm.solvers.choice import Choice
 from berm.world.world import World

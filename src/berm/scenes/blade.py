@@ -15,8 +15,8 @@ from berm.core.motion import Steered, rotation_about
 from berm.core.report import StepReport
 from berm.core.shapes import Box
 from berm.scenes.base import SCENES, Outcome, Scene
-from berm.scenes.history import History
-from berm.scenes.params import GrainParams, inherited
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import GrainParams, inherited
 from berm.world.packings import lattice
 from berm.world.world import World
 

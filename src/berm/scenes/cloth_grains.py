@@ -12,8 +12,8 @@ from berm.core.cloth import Cloth
 from berm.core.materials import material
 from berm.core.report import StepReport
 from berm.scenes.base import SCENES, Outcome, Scene
-from berm.scenes.history import History
-from berm.scenes.params import SceneParams
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import SceneParams
 from berm.world.world import World
 
 

@@ -11,8 +11,8 @@ from pydantic import Field
 from berm.core.cloth import Cloth
 from berm.core.report import StepReport
 from berm.scenes.base import SCENES, Outcome, Scene
-from berm.scenes.history import History
-from berm.scenes.params import SceneParams, inherited
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import SceneParams, inherited
 from berm.world.world import World
 
 

@@ -13,8 +13,8 @@ from berm.core.materials import Material
 from berm.core.report import StepReport
 from berm.core.shapes import Plane
 from berm.scenes.base import SCENES, USUAL, Outcome, Scene, Usual
-from berm.scenes.history import History
-from berm.scenes.params import SceneParams
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import SceneParams
 from berm.world.world import World
 
 GRAVITY = 9.81  # m/s^2

@@ -12,9 +12,9 @@ from pydantic import Field
 from berm.core.materials import material
 from berm.core.report import StepReport
 from berm.scenes.base import SCENES, Outcome, Scene
-from berm.scenes.glass import add_gate, add_glass, beverloo
-from berm.scenes.history import History
-from berm.scenes.params import GrainParams, inherited
+from berm.scenes.parts.glass import add_gate, add_glass, beverloo
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import GrainParams, inherited
 from berm.world.measure import steady_rate
 from berm.world.packings import lattice
 from berm.world.world import World

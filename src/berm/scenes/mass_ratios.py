@@ -12,8 +12,8 @@ from berm.core.materials import material
 from berm.core.report import StepReport
 from berm.core.shapes import Box
 from berm.scenes.base import SCENES, USUAL, Outcome, Scene, Usual
-from berm.scenes.history import History
-from berm.scenes.params import SceneParams
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import SceneParams
 from berm.world.world import World
 
 

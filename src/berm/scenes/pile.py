@@ -12,8 +12,8 @@ from pydantic import Field
 from berm.core.report import StepReport
 from berm.core.shapes import Plane
 from berm.scenes.base import SCENES, Outcome, Scene
-from berm.scenes.history import History
-from berm.scenes.params import GrainParams
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import GrainParams
 from berm.world.emitters import Emitter
 from berm.world.measure import angle_of_repose
 from berm.world.world import World

@@ -16,9 +16,9 @@ from berm.core.rotations import random_rotations, turned
 from berm.core.shapes import Box, Capsule
 from berm.laws.normal_hertz import effective_modulus
 from berm.scenes.base import SCENES, Outcome, Scene, Usual
-from berm.scenes.compound import Array, fitted
-from berm.scenes.history import History
-from berm.scenes.params import SceneParams
+from berm.scenes.parts.compound import Array, fitted
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import SceneParams
 from berm.solvers.base import Solver
 from berm.world.world import World
 

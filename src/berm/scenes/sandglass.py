@@ -11,9 +11,9 @@ from pydantic import Field
 
 from berm.core.report import StepReport
 from berm.scenes.base import SCENES, Outcome
-from berm.scenes.compound import CompoundParams, CompoundScene, pieces
-from berm.scenes.glass import add_gate, add_glass, beverloo
-from berm.scenes.history import History
+from berm.scenes.parts.compound import CompoundParams, CompoundScene, pieces
+from berm.scenes.parts.glass import add_gate, add_glass, beverloo
+from berm.scenes.parts.history import History
 from berm.world.measure import steady_rate
 from berm.world.world import World
 

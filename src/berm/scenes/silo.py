@@ -13,8 +13,8 @@ from berm.core.motion import Linear
 from berm.core.report import StepReport
 from berm.core.shapes import Cylinder, Plane
 from berm.scenes.base import SCENES, Outcome, Scene, Usual
-from berm.scenes.history import History
-from berm.scenes.params import GrainParams, inherited
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import GrainParams, inherited
 from berm.solvers.dem.solver import DEM
 from berm.world.packings import lattice
 from berm.world.world import World

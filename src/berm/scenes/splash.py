@@ -13,8 +13,8 @@ from berm.core.materials import Material, material
 from berm.core.report import StepReport
 from berm.core.shapes import Box, Plane, Sphere
 from berm.scenes.base import SCENES, Outcome
-from berm.scenes.compound import CompoundParams, CompoundScene, pieces
-from berm.scenes.history import History
+from berm.scenes.parts.compound import CompoundParams, CompoundScene, pieces
+from berm.scenes.parts.history import History
 from berm.world.cover import cover
 from berm.world.emitters import Emitter
 from berm.world.measure import height_profile

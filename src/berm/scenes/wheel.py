@@ -13,8 +13,8 @@ from berm.core.joints import Hinge
 from berm.core.report import StepReport
 from berm.core.shapes import Box, Mesh
 from berm.scenes.base import SCENES, Outcome, Scene
-from berm.scenes.history import History
-from berm.scenes.params import STEEPER, GrainParams, inherited
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import STEEPER, GrainParams, inherited
 from berm.world.emitters import Emitter, Sink
 from berm.world.world import World
 

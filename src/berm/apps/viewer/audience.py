@@ -14,7 +14,7 @@ from berm.core.errors import InputError
 if TYPE_CHECKING:
     from berm.apps.job import Job, Request
     from berm.core.report import StepReport
-    from berm.scenes.setup import Setup
+    from berm.scenes.parts.setup import Setup
     from berm.world.world import World
 
 LOOK = 0.2  # s between two looks at whether to end

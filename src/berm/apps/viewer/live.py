@@ -24,7 +24,7 @@ from berm.core.report import StepReport
 from berm.core.shapes import HeightField
 from berm.render import colours
 from berm.render.stage import Stage, moment_of, stage_of
-from berm.scenes.setup import Setup
+from berm.scenes.parts.setup import Setup
 from berm.world.world import World
 
 PLOT_EVERY = 1.0 / 30.0  # s of simulated time between two rows of the plots, at least

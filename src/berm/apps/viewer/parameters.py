@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from berm.apps.listing import UNIT
-from berm.scenes.params import SceneParams
-from berm.scenes.setup import OF_SOLVER, SOLVER, Setup
+from berm.scenes.parts.params import SceneParams
+from berm.scenes.parts.setup import OF_SOLVER, SOLVER, Setup
 from berm.solvers.choice import names
 from berm.solvers.options import Option, declared
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from berm.apps.viewer.live import Program
     from berm.apps.viewer.server import Server
     from berm.apps.viewer.session import BaseSession
-    from berm.scenes.setup import Setup
+    from berm.scenes.parts.setup import Setup
     from berm.world.world import World
 
 RECORDINGS = (".h5", ".hdf5")

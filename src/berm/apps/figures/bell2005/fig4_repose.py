@@ -13,7 +13,7 @@ from berm.apps.figures.bell2005 import FIGURES
 from berm.apps.figures.bell2005.drawing import draw_spheres, snapshot
 from berm.apps.figures.holz2014.drawing import ACCENT
 from berm.core.shapes import Cylinder
-from berm.scenes.compound import CompoundParams, empty_world
+from berm.scenes.parts.compound import CompoundParams, empty_world
 from berm.world.emitters import Emitter, Sink
 from berm.world.measure import Slope, angle_of_repose
 

@@ -15,7 +15,7 @@ from berm.core.clusters import Cluster, cube, tetrahedron
 from berm.core.materials import Material, material
 from berm.laws.normal_hertz import Hertz
 from berm.scenes.base import Scene, Usual
-from berm.scenes.params import GrainParams, inherited
+from berm.scenes.parts.params import GrainParams, inherited
 from berm.solvers.base import Solver
 from berm.solvers.dem.solver import DEM
 from berm.world.packings import lattice

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from berm.core.materials import Material
-from berm.scenes.params import SceneParams
+from berm.scenes.parts.params import SceneParams
 from berm.world.world import World
 
 

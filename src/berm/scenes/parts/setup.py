@@ -11,8 +11,8 @@ from typing import Any
 
 from berm.core.errors import InputError
 from berm.scenes.base import Scene, make_params
-from berm.scenes.params import SceneParams
-from berm.scenes.retune import retune_solver
+from berm.scenes.parts.params import SceneParams
+from berm.scenes.parts.retune import retune_solver
 from berm.solvers.choice import Choice
 from berm.solvers.options import declared
 from berm.world.world import World
