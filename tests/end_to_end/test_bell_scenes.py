@@ -9,14 +9,16 @@ import pytest
 
 from berm.core.errors import InputError
 from berm.scenes.base import make_params, run_scene, scene
-from berm.scenes.compound import CompoundParams, pieces
+from berm.scenes.parts.compound import CompoundParams, empty_world, pieces
 from berm.scenes.rings import RingsParams, caught
+from berm.solvers.choice import Choice
+from berm.world.world import World
 
 
 @pytest.mark.parametrize("name", ["sandglass", "splash", "rings"])
 def test_only_discrete_elements_can_take_grains_that_turn(name: str) -> None:
-    with pytest.raises(InputError, match="solver"):
-        make_params(scene(name), {"solver": "p2"})
+    with pytest.raises(InputError, match=f"scene '{name}': solver: got 'p2'; allowed: .*: dem"):
+        scene(name).build(make_params(scene(name)), "p2")
 
 
 @pytest.mark.parametrize(
@@ -50,16 +52,17 @@ def test_paper_sizes_run_some_frames(name: str, spheres: int) -> None:
 def test_adhesion_of_the_grains_pulls(name: str) -> None:
     """A scene's `adhesion` acts with discrete elements too, unless no cohesion is asked for."""
     made = scene(name)
-    sticky = {"solver": "dem", "adhesion": 1e4}
-    assert made.Params(**sticky).make_solver().laws["cohesion"].name == "area"
-    assert made.Params(**sticky, cohesion="none").make_solver().laws["cohesion"].name == "none"
+    sticky = made.Params(adhesion=1e4)
+    assert made.make_solver(sticky, "dem").laws["cohesion"].name == "area"
+    none = Choice("dem", {"cohesion": "none"})
+    assert made.make_solver(sticky, none).laws["cohesion"].name == "none"
 
 
 def test_grains_of_all_shapes_weigh_the_same() -> None:
     weights = []
     for shape in ("sphere", "tetrahedron", "cube"):
         params = CompoundParams(shape=shape)
-        world = params.make_world()
+        world = empty_world(params)
         params.put(world, np.zeros((1, 3)))
         weights.append(float(pieces(world).mass[0]))
     assert weights == pytest.approx([weights[0]] * 3)
@@ -79,7 +82,7 @@ def test_pieces_tells_small_bodies_from_large_ones() -> None:
 
 def test_a_ring_around_a_pole_is_caught() -> None:
     params = RingsParams(rings=3, spheres=16)
-    world = params.make_world()
+    world = World(solver="dem")
     x, y = params.poles()[7]
     flat, upright = [1.0, 0.0, 0.0, 0.0], [np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0]
     shape, low = params.cluster(), params.radius

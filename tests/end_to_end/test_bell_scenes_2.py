@@ -59,7 +59,8 @@ def test_drum_turns_with_discrete_elements() -> None:
     """The bed moves, stays inside, and the drum carries its weight."""
     run = run_scene(
         "drum",
-        {"solver": "dem", "drum": 0.12, "width": 0.06, "turns": 0.3, "froude": 0.05},
+        {"drum": 0.12, "width": 0.06, "turns": 0.3, "froude": 0.05},
+        solver="dem",
     )
     # the torque's check needs impulses that only P2 keeps; so short a run swings about its angle
     assert misses(run) <= {"torque on the drum", "scatter of the angle"}, "\n".join(
@@ -79,7 +80,7 @@ def test_parameters_are_described_and_bounded(name: str) -> None:
 
 def test_bodies_need_a_solver_with_rotation() -> None:
     with pytest.raises(InputError, match=r"avalanche.*solver"):
-        make_params(scene("avalanche"), {"solver": "p2"})
+        scene("avalanche").build(make_params(scene("avalanche")), "p2")
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from berm.core.errors import SimulationError
 from berm.core.shapes import Plane
 from berm.io.recording import Recorder, Recording
 from berm.scenes.base import make_params, scene
+from berm.scenes.parts.setup import Setup
 from berm.world.world import World
 from tests.end_to_end.page_tools import NewTab, Serve, Still, Tab, serving
 from tests.end_to_end.test_page import heap, wait_for_seq
@@ -38,8 +39,7 @@ def _compiled() -> None:
 
 def live(name: str, **given: Any) -> Live:
     one = scene(name)
-    params = make_params(one, given)
-    return Live(Program(name, lambda wanted: one.build(wanted or params), one, params))
+    return Live(Program(name, Setup.build, Setup.of(one, given)))
 
 
 def slide(tab: Tab, parameter: str, key: str) -> None:

@@ -10,7 +10,8 @@ import pytest
 from berm.core.errors import InputError
 from berm.scenes import SCENES
 from berm.scenes.base import SceneRun, make_params, run_scene, scene
-from berm.scenes.history import History
+from berm.scenes.parts.history import History
+from berm.solvers.choice import Choice
 
 SMALL: dict[str, dict[str, Any]] = {
     "cloth-sphere": {"vertices": 20, "seconds": 3.0},
@@ -79,9 +80,9 @@ def test_column_is_as_stiff_as_its_springs_whatever_its_height(grains: int) -> N
 def test_column_is_17_percent_too_soft_with_the_one_pass_of_the_default_solver() -> None:
     """What PASSES in scenes/column.py mends; the formula is held in analytic/test_p2_stability."""
     one = scene("column")
-    assert one.Params().in_effect()["iterations"] == 2
-    assert one.Params(solver="published").in_effect()["iterations"] == 10
-    run = run_scene("column", {"iterations": 1})
+    assert one.make_solver(one.Params()).options()["iterations"] == 2
+    assert one.make_solver(one.Params(), "published").options()["iterations"] == 10
+    run = run_scene("column", solver=Choice("p2", {"iterations": 1}))
     assert misses(run) == {"compression"}
     sunk = next(outcome.value for outcome in run.outcomes if outcome.name == "compression")
     assert sunk / (9.81 / 1e4 * 20 * 21 / 2) == pytest.approx(1.17, abs=0.01)
@@ -152,7 +153,7 @@ def test_wrong_parameters_are_all_named() -> None:
 def test_solver_of_a_scene_can_be_chosen() -> None:
     for solver, averaging in (("p2", "sweep"), ("published", "count"), ("serial", "serial")):
         one = scene("column")
-        world = one.build(make_params(one, {"solver": solver, "iterations": 7}))
+        world = one.build(make_params(one), Choice(solver, {"iterations": 7}))
         assert world.solver.options()["averaging"] == averaging
         assert world.solver.options()["iterations"] == 7
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from berm.apps.compare import compare, make_solver
+from berm.apps.compare import compare
 from berm.apps.figures import Result, run_figures
 from berm.apps.figures.base import load
 from berm.core.errors import InputError
@@ -67,4 +67,4 @@ def test_compare_writes_table_and_plot(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cloth"):
         compare("cloth-hang", ["p2"], [2], {"vertices": 5}, 0.1, tmp_path)
     with pytest.raises(InputError, match="iteration"):
-        make_solver("vts:sor", 5)
+        compare("mass-ratios", ["vts:sor"], [5], {"grains": 60}, 0.1, tmp_path)

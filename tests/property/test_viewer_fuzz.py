@@ -30,8 +30,9 @@ JSON = st.recursive(
 )
 NAMES = [kind.model_fields["type"].annotation.__args__[0] for kind in kinds()]
 FIELDS = sorted({name for kind in kinds() for name in kind.model_fields})
-PARAMETERS = ["friction", "adhesion", "stiffness", "grains", "rate", "substeps", "solver", "seed",
-              "radius", "dt", "drop", "material", "sleep", "density", "unknown"]  # fmt: skip
+PARAMETERS = ["friction", "adhesion", "stiffness", "grains", "rate", "seed", "solver",
+              "solver.substeps", "solver.averaging", "solver.skin",
+              "radius", "dt", "drop", "material", "solver.sleep", "density", "unknown"]  # fmt: skip
 
 # near the protocol: right names, with values of any kind
 NEAR = st.builds(
@@ -109,18 +110,18 @@ def test_any_value_of_any_parameter_is_obeyed_or_refused(live: Live, name: str, 
     """And what was refused has changed nothing."""
     viewer = live.hub.join()
     live._reset({})  # each from the start
-    params, later, materials = live.params, live.next_params, list(live.world.materials)
+    setup, later, materials = live.setup, live.next_setup, list(live.world.materials)
     live.hub.receive(viewer, json.dumps({"type": "set", "name": name, "value": value}))
     live.obey_all()
     found = take(live.hub, viewer)
     refused = [one for one in found if isinstance(one, dict) and one["type"] == "error"]
     if refused:
-        assert live.params == params and live.next_params == later
+        assert live.setup == setup and live.next_setup == later
         assert live.world.materials == materials
     else:
-        assert name in live.params.in_effect()
+        assert name in live.setup.in_effect()
     live.hub.leave(viewer)
-    live.next_params = live.params = live.program.params
+    live.next_setup = live.setup = live.program.setup
     assert live.error == "" and live.running
 
 

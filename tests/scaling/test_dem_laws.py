@@ -17,6 +17,7 @@ from berm.core.motion import Linear
 from berm.core.shapes import Box, Cylinder, Plane
 from berm.laws.tangential_history import History
 from berm.scenes.base import run_scene
+from berm.solvers.choice import Choice
 from berm.solvers.dem.solver import DEM
 from berm.world.emitters import Sink
 from berm.world.measure import FlowMeter, height_map, packing_fraction
@@ -302,14 +303,14 @@ def test_b9_friction_needs_fewer_contacts():
 
 # ---- drum ----------------------------------------------------------------------------------
 
-DRUM = {"solver": "dem", "drum": 0.2, "width": 0.1, "settle": 0.6}
+DRUM = {"drum": 0.2, "width": 0.1, "settle": 0.6}
 
 
 def test_b10_dynamic_angle_grows_with_speed():
     """The faster a drum turns, the steeper its bed: 38.9, 39.1, 45.5 degrees."""
     angles = []
     for froude, turns in ((3e-3, 0.25), (3e-2, 0.6), (1.5e-1, 1.2)):
-        run = run_scene("drum", {**DRUM, "froude": froude, "turns": turns})
+        run = run_scene("drum", {**DRUM, "froude": froude, "turns": turns}, solver="dem")
         angle = run.history["angle"][len(run.history) // 2 :]
         angles.append(float(np.nanmean(angle)))
     print(f"B10: angles {angles}")
@@ -323,7 +324,7 @@ def test_b10_drum_centrifuges_above_froude_one(froude, centrifuges):
 
     At Fr = 1.5, 0.947 did: the innermost of three layers, at 0.7 R, is only just held.
     """
-    run = run_scene("drum", {**DRUM, "froude": froude, "turns": 4.0, "filling": 0.15})
+    run = run_scene("drum", {**DRUM, "froude": froude, "turns": 4.0, "filling": 0.15}, solver="dem")
     x, v = run.world.grains.position, run.world.grains.velocity
     turning = (x[:, 2] * v[:, 0] - x[:, 0] * v[:, 2]) / (x[:, 0] ** 2 + x[:, 2] ** 2)
     share = float((np.abs(turning / run.params.omega - 1.0) < 0.1).mean())
@@ -443,9 +444,9 @@ def test_b11_crater_diameter():
 # ---- silo ----------------------------------------------------------------------------------
 
 
-def on_floor(**params):
+def on_floor(options=None, **params):
     """Share of the weight on the floor of a silo."""
-    run = run_scene("silo", params)
+    run = run_scene("silo", params, solver=Choice("dem", options or {}))
     print(f"J1: {params}: " + "; ".join(str(outcome) for outcome in run.outcomes), flush=True)
     return float(run.history.last("floor", 0.7).mean())
 
@@ -471,4 +472,4 @@ def test_j1_smooth_wall_carries_nothing():
 
 def test_j1_capped_friction():
     """Bell's (18), which only creeps: at most 0.85 of the weight at 5 diameters (0.66)."""
-    assert on_floor(height=5.0, tangential="capped") <= 0.85
+    assert on_floor({"tangential": "capped"}, height=5.0) <= 0.85

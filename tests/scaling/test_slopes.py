@@ -11,6 +11,7 @@ import pytest
 import berm
 from berm.scenes.base import make_params, run_scene, scene
 from berm.scenes.pile import PileParams
+from berm.solvers.choice import Choice
 from berm.world.measure import angle_of_repose
 
 CLOSE = 3.0  # degrees
@@ -28,10 +29,8 @@ def slope(friction, seed, default, dt, grains):
         "dt": dt,
     }  # fmt: skip
     params = make_params(one, given)
-    world = one.build(params)
-    if not default:
-        world.solver = berm.P2(averaging="serial", iterations=40, substeps=1)
-        world.solver.prepare(world)
+    serial = Choice("serial", {"iterations": 40})
+    world = one.build(params, None if default else serial)
     world.run(one.duration(params))
     return angle_of_repose(world, floor=0.0).degrees
 

@@ -12,7 +12,8 @@ import berm
 from berm.core.cloth import Cloth
 from berm.core.errors import InputError
 from berm.solvers import SOLVERS
-from berm.solvers.base import CAPABILITIES, make_solver, require
+from berm.solvers.base import CAPABILITIES, require
+from berm.solvers.choice import Choice, make_solver, names
 from berm.solvers.options import declared
 
 NAMES = SOLVERS.names()
@@ -110,3 +111,31 @@ def test_what_a_solver_cannot_do_is_refused_when_it_is_added(name, capability):
     assert f": solver: got '{name}'; allowed: one {CAPABILITIES[capability]}: " in str(told.value)
     assert str(told.value).endswith(": " + ", ".join(able))
     assert not (world.bodies or world.cloths or world.joints or world.grains.n)
+
+
+def test_variants_and_forms_have_names():
+    assert {"published", "serial", "pbd", *NAMES} == set(names())
+    assert names(frozenset({"cloth"})) == ["pbd", "sp", "vts"]
+    assert make_solver("published", {"iterations": 4}).options() == berm.P2.published(4).options()
+    assert make_solver("vts:ij").iteration == "ij"
+    assert make_solver("pbd:jacobi").friction == "post"
+    assert Choice("p2:mass", {"substeps": 2}).changed(substeps=3).make().substeps == 3
+    assert berm.World(solver="serial").solver.averaging == "serial"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("publised", "did you mean 'published'"),
+        ("vts:gauss", "iteration: got 'gauss'; allowed: cr"),
+    ],
+)
+def test_a_wrong_name_or_form_is_told(name, words):
+    with pytest.raises(InputError, match=words):
+        make_solver(name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_option_says_what_it_is(name):
+    for option in declared(SOLVERS.get(name)).values():
+        assert option.about and option.kind in ("int", "float", "bool", "choice")

@@ -173,15 +173,50 @@ def test_every_law_declares_itself():
 
 
 def test_no_law_can_be_typed():
-    """`none` on the command line, for a scene's parameter and for the solver's option alike."""
+    """`none` on the command line is the law of that name."""
     from berm.apps.job import Request, make_job, pairs
 
-    typed = pairs(["tangential=none", "rolling=none"], "-p")
-    request = Request("pile", parameters=typed, solver="dem")
-    request.solver_options = pairs(["cohesion=none", "normal={law: hertz, dissipation: 1e-4}"], "")
+    typed = ["tangential=none", "rolling=none", "cohesion=none"]
+    request = Request("pile", solver="dem")
+    request.solver_options = pairs([*typed, "normal={law: hertz, dissipation: 1e-4}"], "")
     laws = make_job(request).build().solver.laws
     assert [laws[role].name for role in ("tangential", "rolling", "cohesion")] == ["none"] * 3
     assert laws["normal"].dissipation == 1e-4
+
+
+def test_an_option_of_discrete_elements_can_be_typed_where_grains_are_there_from_the_start():
+    """A solver was put in place of another and prepared again, which forgot the grains' inertia."""
+    from berm.apps.job import Request, make_job
+
+    small = {"drum": 0.08, "width": 0.04, "turns": 0.1}
+    request = Request("drum", parameters=small, solver="dem", solver_options={"skin": 0.2})
+    world = make_job(request).build()
+    for _ in range(3):
+        world.step()
+    assert world.solver.skin == 0.2 and world.grains.n >= 20
+    assert np.isfinite(world.grains.position).all()
+
+
+def test_a_running_world_of_discrete_elements_takes_other_options():
+    from berm.scenes.base import scene
+    from berm.scenes.parts.retune import retune_solver
+
+    one = scene("drum")
+    params = one.Params(drum=0.08, width=0.04, turns=0.1)
+    world, other = one.build(params, "dem"), one.build(params, "dem")
+    for k in range(6):
+        if k == 3:
+            retune_solver(world, {"steps_a_contact": 26})
+        world.step()
+        other.step()
+    assert world.solver.steps_a_contact == 26
+    off = np.abs(by_tag(world) - by_tag(other)).max()
+    assert 0.0 < off < 0.1 * params.radius  # other roundings, the same motion
+
+
+def by_tag(world):
+    """Positions in the order of tags, m."""
+    return world.grains.position[np.argsort(world.grains.tags)]
 
 
 def test_default_choice_is_the_file_itself_and_others_are_copies():

@@ -34,10 +34,10 @@ class Heap:
     def duration(self, params: Any) -> float:
         return params.grains / 10
 
-    def build(self, params: Any) -> Any:
+    def build(self, params: Any, solver: Any) -> Any:
         from berm.world.world import World
 
-        world = World()
+        world = World(solver=solver.make())
         world.add_grains(np.arange(3.0 * params.grains).reshape(-1, 3), params.radius)
         return world
 
@@ -220,7 +220,7 @@ def test_named_scene_problems(tmp_path: Path) -> None:
         "scene.yaml:4:11: parameters.radius: got -1; allowed: a number above 0",
     ]
     assert problems(tmp_path, "scene: heap\nbodies: []\n")[0].startswith(
-        "scene.yaml:2:1: bodies: unknown key; allowed: scene, parameters, run"
+        "scene.yaml:2:1: bodies: unknown key; allowed: scene, parameters, solver, run"
     )
 
 

@@ -12,7 +12,8 @@ from berm.apps.viewer.live import Live, Program
 from berm.apps.viewer.session import Pace
 from berm.core.errors import InputError, SimulationError
 from berm.scenes import SCENES
-from berm.scenes.base import make_params, scene
+from berm.scenes.base import scene
+from berm.scenes.parts.setup import Setup
 from tests.unit.viewer_tools import (
     Clock,
     frames_of,
@@ -118,7 +119,7 @@ def test_friction_changes_the_running_heap() -> None:
     """The same heap, one with its friction taken away while it stands: it flows apart."""
     spread = {}
     for friction in (None, 0.02):
-        live = live_pile(grains=200, sleep=0.0)
+        live = live_pile(grains=200)
         viewer = live.hub.join()
         turn(live, 90)
         if friction is not None:
@@ -167,7 +168,7 @@ def test_solver_options_change_without_losing_contacts(name: str, value: float) 
     turn(live, 60)
     contacts = live.world.report.contacts
     assert contacts > 10
-    assert not errors(say(live, viewer, type="set", name=name, value=value))
+    assert not errors(say(live, viewer, type="set", name=f"solver.{name}", value=value))
     assert live.world.solver.options()[name] == value
     turn(live)
     assert live.world.report.contacts > 0.5 * contacts
@@ -182,7 +183,7 @@ def test_solver_options_change_without_losing_contacts(name: str, value: float) 
         ("grains", -1, "50 to 5e+06"),
         ("grains", 100.5, "50 to 5e+06"),
         ("rate", 0, "> 0 to 1e+06"),
-        ("substeps", 0, "1 to 10000"),
+        ("solver.substeps", 0, "1 to 100000"),
         ("solver", "magic", "p2"),
         ("colour", 3, "unknown parameter"),
         ("friction_kinetic", 9.0, "at most friction_static"),
@@ -194,11 +195,11 @@ def test_values_out_of_bounds_are_refused_with_the_bounds(
     live = live_pile()
     viewer = live.hub.join()
     turn(live, 2)
-    materials, params = list(live.world.materials), live.params
+    materials, setup = list(live.world.materials), live.setup
     (refused,) = errors(say(live, viewer, type="set", name=name, value=value))
     assert reason in refused
     assert live.world.materials == materials
-    assert live.params == params and live.next_params == params
+    assert live.setup == setup and live.next_setup == setup
     turn(live)
     assert live.world.step_count == 3
 
@@ -209,18 +210,37 @@ def test_other_parameters_wait_for_the_reset() -> None:
     turn(live, 20)
     before = live.world
     assert not errors(say(live, viewer, type="set", name="radius", value=0.03))
-    assert live.world is before and live.params.radius == 0.02
+    assert live.world is before and live.setup.params.radius == 0.02
     hello = take(live.hub, live.hub.join())[0]
     listed = {entry["name"]: entry["value"] for entry in hello["parameters"]}
     assert listed["radius"] == 0.03, "who comes later sees what waits for the reset"
     found = say(live, viewer, type="reset", parameters={"seed": 5})
     assert not errors(found) and live.world is not before
-    assert live.params.radius == 0.03 and live.params.seed == 5
+    assert live.setup.params.radius == 0.03 and live.setup.params.seed == 5
     assert live.world.step_count == 0
     assert of_type(found, "parameters")[-1]["values"]["radius"] == 0.03
     assert of_type(found, "stage"), "a new world has a new stage"
     turn(live, 20)
     assert float(live.world.grains.radius.mean()) == pytest.approx(0.03, rel=0.2)
+
+
+def test_another_solver_comes_with_its_own_options() -> None:
+    live = live_pile()
+    viewer = live.hub.join()
+    turn(live, 20)
+    found = say(live, viewer, type="set", name="solver", value="vts")
+    assert not errors(found)
+    hello = of_type(found, "hello")[-1]
+    listed = {entry["name"]: entry for entry in hello["parameters"]}
+    assert listed["solver"]["value"] == "vts" and "dem" in listed["solver"]["choices"]
+    assert listed["solver.iteration"]["value"] == "gs" and "solver.averaging" not in listed
+    assert not errors(say(live, viewer, type="set", name="solver.iterations", value=9))
+    assert live.world.solver.name == "p2", "it waits for the reset"
+    assert not errors(say(live, viewer, type="reset", parameters={"solver.gamma": 0.4}))
+    assert live.world.solver.name == "vts" and live.world.solver.iterations == 9
+    assert live.world.solver.gamma == 0.4
+    turn(live, 5)
+    assert live.world.step_count == 5 and not live.error
 
 
 def test_reset_gives_the_same_bits_again() -> None:
@@ -241,7 +261,7 @@ def test_a_refused_reset_leaves_all_as_it_was() -> None:
     assert "0 to 10" in errors(say(live, viewer, type="reset", parameters={"friction": -1}))[0]
     clash = {"friction": 0.1, "friction_kinetic": 0.2}
     assert "at most" in errors(say(live, viewer, type="reset", parameters=clash))[0]
-    assert live.world is world and live.next_params == live.params and live.running
+    assert live.world is world and live.next_setup == live.setup and live.running
     turn(live)
     assert world.step_count == 5
 
@@ -258,9 +278,9 @@ def test_reset_keeps_a_paused_session_paused() -> None:
 @pytest.mark.parametrize("name", sorted(SCENES))
 def test_every_parameter_is_described_with_its_bounds(name: str) -> None:
     one = scene(name)
-    params = make_params(one)
-    listed = {entry["name"]: entry for entry in parameters.describe(one, params)}
-    assert set(listed) == set(one.Params.model_fields)
+    setup = Setup.of(one)
+    listed = {entry["name"]: entry for entry in parameters.describe(setup)}
+    assert set(listed) == {*one.Params.model_fields, "solver", *setup.option_names()}
     # the rings' two settings are a choice that only a new start can take
     assert any(entry["live"] for entry in listed.values()) or name == "rings"
     for entry in listed.values():
@@ -277,25 +297,24 @@ def test_every_parameter_is_described_with_its_bounds(name: str) -> None:
                 assert entry["low"] is None or low >= entry["low"]
                 assert entry["high"] is None or high <= entry["high"]
                 assert not entry["log"] or low > 0
-    assert listed["dt"]["unit"] == "s" and listed["substeps"]["step"] == 1
+    assert listed["dt"]["unit"] == "s" and listed["seed"]["step"] == 1
 
 
 @pytest.mark.parametrize("name", sorted(SCENES))
 def test_every_live_parameter_of_every_scene_acts(name: str) -> None:
     """Each can be moved while the scene runs, and the scene goes on."""
-    one = scene(name)
     live = live_pile(scene=name)
     viewer = live.hub.join()
     turn(live, 2)
-    described = {entry["name"]: entry for entry in parameters.describe(one, live.params)}
-    for key in one.live_names():
+    described = {entry["name"]: entry for entry in parameters.describe(live.setup)}
+    for key in live.setup.live_names():
         low, high = described[key]["slider"]
         value = type(described[key]["value"])(low + 0.4 * (high - low))
         if key == "friction_kinetic":
             value = 0.5 * described["friction"]["value"]
         viewer.rate.__init__(live.hub.clock())
         assert not errors(say(live, viewer, type="set", name=key, value=value)), key
-        assert live.params.in_effect()[key] == pytest.approx(value)
+        assert live.setup.in_effect()[key] == pytest.approx(value)
     turn(live, 2)
     assert live.world.step_count == 4 and not live.error
 
@@ -355,16 +374,16 @@ def test_errors_of_any_kind_are_shown() -> None:
 
 def test_a_world_that_cannot_be_built_can_be_mended() -> None:
     one = scene("pile")
-    params = make_params(one)
+    setup = Setup.of(one)
 
     def build(given: Any) -> Any:
-        if given.seed == 0:
+        if given.params.seed == 0:
             raise InputError("no room for the spout")
-        return one.build(given)
+        return given.build()
 
-    live = Live(Program("pile", build, one, params), clock=Clock())
+    live = Live(Program("pile", build, setup), clock=Clock())
     viewer = live.hub.join()
-    live.attempt(lambda: live._begin(params))
+    live.attempt(lambda: live._begin(setup))
     assert live.error == "no room for the spout"
     assert of_type(take(live.hub, viewer), "status")[-1]["error"] == "no room for the spout"
     assert not errors(say(live, viewer, type="reset", parameters={"seed": 1}))
@@ -373,7 +392,7 @@ def test_a_world_that_cannot_be_built_can_be_mended() -> None:
 
 def test_the_end_holds_and_is_told() -> None:
     live = live_pile()
-    live.program = Program("pile", live.program.build, live.program.scene, live.params, end=0.1)
+    live.program = Program("pile", live.program.build, live.setup, end=0.1)
     viewer = live.hub.join()
     turn(live, 50)
     assert live.world.step_count == 6 and live.finished

@@ -18,7 +18,8 @@ from berm.apps.viewer.live import Live, Program
 from berm.apps.viewer.security import Guard, is_loopback
 from berm.apps.viewer.server import Server
 from berm.core.errors import InputError
-from berm.scenes.base import make_params, scene
+from berm.scenes.base import scene
+from berm.scenes.parts.setup import Setup
 from tests.unit.viewer_tools import Client, client, noting_hub, stage_and_moment
 
 pytest.importorskip("starlette")
@@ -297,8 +298,7 @@ def test_too_many_viewers_are_sent_away(
 @pytest.fixture
 def running() -> Iterator[tuple[Server, Live]]:
     one = scene("pile")
-    params = make_params(one, {"grains": 80, "rate": 400.0})
-    live = Live(Program("pile", one.build, one, params))
+    live = Live(Program("pile", Setup.build, Setup.of(one, {"grains": 80, "rate": 400.0})))
     live.pace.speed = 100.0
     made = Server(live.hub, port=0).start()
     live.start()
@@ -372,7 +372,7 @@ def test_the_page_loads_while_kernels_compile(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(warmup, "needed", lambda world: True)
     monkeypatch.setattr(warmup, "warm_up", lambda world: done.wait(30))
     one = scene("blade")
-    live = Live(Program("blade", one.build, one, make_params(one, {"length": 1.0, "width": 0.6})))
+    live = Live(Program("blade", Setup.build, Setup.of(one, {"length": 1.0, "width": 0.6})))
     made = Server(live.hub, port=0).start()
     live.start()
     try:

@@ -15,7 +15,8 @@ from berm.apps.viewer.live import Live, Program
 from berm.apps.viewer.plots import PlotRows
 from berm.core.shapes import Plane
 from berm.render.stage import Moment, Stage, moment_of, stage_of
-from berm.scenes.base import make_params, scene
+from berm.scenes.base import scene
+from berm.scenes.parts.setup import Setup
 from berm.world.world import World
 
 CAN = frozenset({"pause", "resume", "step", "speed", "set", "keys", "reset"})
@@ -90,12 +91,10 @@ def of_type(found: list[Any], kind: str) -> list[dict[str, Any]]:
 def live_pile(**given: Any) -> Live:
     """A live session of a small heap, in no thread, with a clock that stands still."""
     one = scene(given.pop("scene", "pile"))
-    params = make_params(
-        one, {"grains": 60, "rate": 600.0, **given} if one.name == "pile" else given
-    )
-    live = Live(Program(one.name, one.build, one, params), clock=Clock())
+    setup = Setup.of(one, {"grains": 60, "rate": 600.0, **given} if one.name == "pile" else given)
+    live = Live(Program(one.name, Setup.build, setup), clock=Clock())
     live.pace.speed = float("inf")
-    live.attempt(lambda: live._begin(params))
+    live.attempt(lambda: live._begin(setup))
     return live
 
 

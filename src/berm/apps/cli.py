@@ -25,7 +25,7 @@ Parameters = Annotated[
     list[str] | None,
     typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="Parameter of the scene."),
 ]
-Solver = Annotated[str | None, typer.Option(help="Solver, e.g. p2, published, serial.")]
+Solver = Annotated[str | None, typer.Option(help="Solver, e.g. p2, published, vts:ij, dem.")]
 SolverOptions = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME=VALUE", help="Option of the solver, e.g. substeps=20."),

@@ -10,14 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from berm.core.errors import BermError, InputError
+from berm.core.errors import BermError
 from berm.io.pictures import figure
 from berm.scenes.base import make_params, scene
-from berm.solvers.base import SOLVERS, Solver
-from berm.solvers.vts.sp import SP
+from berm.solvers.choice import Choice
 from berm.world.world import World
 
-CLOTH = ("vts", "sp", "pbd")  # solvers that move it
 COLOURS = ("#3a6ea5", "#c8402f", "#5d8a4a", "#8a6bb0", "#c99a2e", "#2b2b2b")
 Say = Callable[[str], None]
 
@@ -33,21 +31,6 @@ class Point:
     milliseconds: float
     kinetic_energy: float
     note: str = ""
-
-
-def make_solver(text: str, iterations: int) -> Solver:
-    """Return the solver that `text` names: "vts", "vts:ij", "sp:gs", "pbd:ij", "p2" ..."""
-    name, _, kind = text.partition(":")
-    options: dict[str, Any] = {"iterations": iterations}
-    if kind:
-        options["iteration"] = kind
-    if name == "pbd":
-        return SP.pbd(**options)
-    try:
-        made: Solver = SOLVERS.get(name)(**options)
-    except TypeError as error:
-        raise InputError("solver", text, "one that has these options", str(error)) from error
-    return made
 
 
 def errors_of(world: World) -> tuple[float, float]:
@@ -73,11 +56,8 @@ def compare(
     one, points = scene(name), []
     for text in solvers:
         for count in iterations:
-            world = one.build(make_params(one, params))
-            world.solver = make_solver(text, count)
-            if world.cloths and text.partition(":")[0] not in CLOTH:
-                raise InputError("solver", text, "vts, sp or pbd: the scene has cloth")
-            world.solver.prepare(world)
+            choice = Choice(text, {"iterations": count})
+            world = one.build(make_params(one, params), choice)
             points.append(_run(world, text, count, seconds))
             p = points[-1]
             say(f"{text:10s} {count:4d} iterations: error {p.error:.4g} m, "

@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from berm.core.errors import InputError
 from berm.io.layout import USUAL_FIELDS, check_fields
+from berm.solvers.options import check_names, declared
 
 if TYPE_CHECKING:
     from berm.core.report import StepReport
     from berm.scenes.base import Outcome
-    from berm.scenes.history import History
+    from berm.scenes.parts.history import History
+    from berm.scenes.parts.setup import Setup
+    from berm.solvers.choice import Choice
     from berm.world.world import World
 
 SUFFIXES = (".yaml", ".yml", ".toml")
@@ -84,7 +87,7 @@ class Job:
     observe: Callable[[World, StepReport], Mapping[str, float]] | None
     params: Any  # what History hands to the check
     about: dict[str, Any]  # what a checkpoint notes, and --resume reads
-    scene: Any = None  # the registered scene, where the job is one
+    setup: Setup | None = None  # of the registered scene, where the job is one
 
 
 def pairs(texts: Sequence[str], option: str) -> dict[str, Any]:
@@ -128,8 +131,6 @@ def make_job(request: Request) -> Job:
     if request.record_fields is not None:
         job.record_fields = check_fields(request.record_fields, "--record-fields")
     _check_times(job)
-    if request.solver_options:
-        job.build = _with_solver(job.build, None, request.solver_options)
     job.about |= {
         "target": str(Path(request.target).resolve()) if request.is_file() else request.target,
         "changes": request.changes(),
@@ -182,24 +183,28 @@ def _check_times(job: Job) -> None:
 def _scene_job(request: Request) -> Job:
     from berm.scenes.base import scene
 
-    return _named_job(request, scene(request.target), {}, None)
+    return _named_job(request, scene(request.target), {}, None, None)
 
 
-def _named_job(request: Request, one: Any, base: Mapping[str, Any], seconds: float | None) -> Job:
-    """Return the job of a registered scene; what was typed goes before `base`."""
-    known = list(one.Params.model_fields)
+def _named_job(
+    request: Request, one: Any, base: Mapping[str, Any], solver: Choice | None,
+    seconds: float | None,
+) -> Job:  # fmt: skip
+    """Return the job of a registered scene; what was typed goes before `base` and `solver`."""
+    from berm.scenes.base import make_params
+    from berm.scenes.parts.setup import Setup
+    from berm.solvers.choice import Choice
+
+    chosen = _choice(request, solver or Choice(one.solver))
     given = dict(request.parameters)
-    for name, value in (("seed", request.seed), ("solver", request.solver)):
-        if value is not None:
-            if name in given and given[name] != value:
-                raise InputError(f"--{name} and -p {name}", [value, given[name]], "one of the two")
-            given[name] = value
-    for name in given:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f" (did you mean {near[0]!r}?)" if near else ""
-            raise InputError(f"scene {one.name}: unknown parameter", name, ", ".join(known) + hint)
-    params = _params(one, {**base, **given})
+    if request.seed is not None:
+        if given.get("seed", request.seed) != request.seed:
+            raise InputError("--seed and -p seed", [request.seed, given["seed"]], "one of the two")
+        given["seed"] = request.seed
+    _check_names(one, chosen, given)
+    params = make_params(one, {**base, **given})
+    setup = Setup(one, params, chosen)
+    setup.in_effect()  # raises what material and solver do not take
     full = float(one.duration(params))
     wanted = seconds if request.seconds is None else request.seconds
     return Job(
@@ -209,32 +214,36 @@ def _named_job(request: Request, one: Any, base: Mapping[str, Any], seconds: flo
         record_every=1 / 30,
         record_fields=USUAL_FIELDS,
         parameters=params.model_dump(),
-        build=lambda: one.build(params),
+        build=setup.build,
         check=one.check,
         observe=one.observe,
         params=params,
-        about={"scene": one.name, "parameters": params.model_dump(mode="json")},
-        scene=one,
+        about={"scene": one.name, **setup.dump()},
+        setup=setup,
     )
 
 
-def _params(one: Any, given: Mapping[str, Any]) -> Any:
-    """Return the scene's parameters; a wrong one is named with what is allowed."""
-    from pydantic import ValidationError
+def _choice(request: Request, own: Choice) -> Choice:
+    """Return the solver that was typed, or the scene's or file's own, with the options typed."""
+    from berm.solvers.choice import Choice
 
-    from berm.apps.listing import allowed
+    chosen = own if request.solver is None else Choice(request.solver)
+    check_names(chosen.kind, request.solver_options, "--solver-option")
+    return chosen.changed(**request.solver_options)
 
-    try:
-        return one.Params(**given)
-    except ValidationError as error:
-        schema = one.Params.model_json_schema()["properties"]
-        first = error.errors()[0]
-        name = str(first["loc"][0]) if first["loc"] else ""
-        if name not in schema:  # a rule about several parameters
-            raise InputError(f"scene {one.name}: {first['msg']}") from None
-        raise InputError(
-            f"scene {one.name}: {name}", first["input"], allowed(schema[name])
-        ) from None
+
+def _check_names(one: Any, chosen: Choice, given: Mapping[str, Any]) -> None:
+    known = list(one.Params.model_fields)
+    for name in given:
+        if name in known:
+            continue
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        if name == "solver":
+            hint = f" (the solver is chosen with --solver {given[name]})"
+        elif name in declared(chosen.kind):
+            hint = f" (it is an option of the solver: --solver-option {name}={given[name]})"
+        raise InputError(f"scene {one.name}: unknown parameter", name, ", ".join(known) + hint)
 
 
 def _file_job(request: Request) -> Job:
@@ -245,7 +254,8 @@ def _file_job(request: Request) -> Job:
     if loaded.scene is not None:
         given = loaded.params.model_dump(exclude_unset=True)
         usual = loaded.seconds == loaded.scene.duration(loaded.params)
-        job = _named_job(request, loaded.scene, given, None if usual else loaded.seconds)
+        seconds = None if usual else loaded.seconds
+        job = _named_job(request, loaded.scene, given, loaded.solver, seconds)
         job.record_every, job.record_fields = loaded.record_every, loaded.record_fields
         job.about["sha256"] = digest
         return job
@@ -254,50 +264,17 @@ def _file_job(request: Request) -> Job:
             raise InputError(
                 f"{option} with a file that holds a world", value, f"write it in {request.target}"
             )
-    job = Job(
+    chosen = _choice(request, loaded.solver)
+    return Job(
         name=loaded.name,
         seconds=float(loaded.seconds if request.seconds is None else request.seconds),
         full=0.0,
         record_every=loaded.record_every,
         record_fields=loaded.record_fields,
         parameters=loaded.parameters,
-        build=loaded.build,
+        build=lambda: loaded.build(chosen),
         check=loaded.check,
         observe=None,
         params=None,
         about={"scene": loaded.name, "sha256": digest},
     )
-    if request.solver is not None:
-        job.build = _with_solver(job.build, request.solver, {})
-    return job
-
-
-def _with_solver(
-    build: Callable[[], World], solver: str | None, changes: Mapping[str, Any]
-) -> Callable[[], World]:
-    """Return a build that gives the world another solver, or its own with other options."""
-
-    def built() -> World:
-        from berm.solvers.base import SOLVERS
-
-        world = build()
-        kind: type[Any] = type(world.solver)
-        options = world.solver.options()
-        if solver is not None:
-            kind, options = SOLVERS.get(solver), {}
-        known = list(kind().options())
-        for name in changes:
-            if name not in known:
-                near = difflib.get_close_matches(name, known, n=1)
-                hint = f" (did you mean {near[0]!r}?)" if near else ""
-                raise InputError("--solver-option", name, ", ".join(known) + hint)
-        try:
-            world.solver = kind(**{**options, **changes})
-        except TypeError as error:
-            raise InputError(
-                "--solver-option", dict(changes), "values of the right kind", str(error)
-            ) from error
-        world.solver.prepare(world)
-        return world
-
-    return built

@@ -10,6 +10,7 @@ from typing import Any
 from berm.apps import console
 from berm.apps.console import escape, number, say, table
 from berm.core.errors import InputError
+from berm.scenes.parts.params import allowed
 
 UNIT = re.compile(r"\s*\(([^()]*)\)\s*")
 
@@ -32,8 +33,12 @@ def scenes(name: str | None) -> None:
 
 
 def _one_scene(one: Any) -> None:
+    from berm.solvers.choice import names
+
     default = one.Params()
     say(f"[bold]{one.name}[/]: {escape(one.summary)} ({one.duration(default):g} s)")
+    others = ", ".join(name for name in names(one.needs) if name != one.solver)
+    say(f"solver: [bold]{one.solver}[/]; can also take {others}")
     schema = one.Params.model_json_schema()["properties"]
     shown = table("parameter", "default", "unit", "allowed", "what it is", right=("default",))
     shared = one.Params.__mro__[1].model_fields
@@ -55,29 +60,6 @@ def _one_scene(one: Any) -> None:
     example = own[0] if own else "seed"
     value = number(getattr(default, example)).replace(",", "")
     say(f"\n[dim]berm run {one.name} -p {example}={value}[/]")
-
-
-def allowed(schema: dict[str, Any]) -> str:
-    """Return in a few words what a parameter's JSON schema allows."""
-    options = [o for o in schema.get("anyOf", []) if o.get("type") != "null"]
-    if len(options) == 1:
-        schema = options[0]
-    if "enum" in schema:
-        return " | ".join(str(value) for value in schema["enum"])
-    if "const" in schema:
-        return str(schema["const"])
-    low = schema.get("minimum", schema.get("exclusiveMinimum"))
-    high = schema.get("maximum", schema.get("exclusiveMaximum"))
-    above = "> " if "exclusiveMinimum" in schema else ""
-    below = "< " if "exclusiveMaximum" in schema else ""
-    if low is not None and high is not None:
-        return f"{above}{low:g} to {below}{high:g}"
-    if low is not None:
-        return f"{above or 'from '}{low:g}"
-    if high is not None:
-        return f"{below or 'up to '}{high:g}"
-    kind = str(schema.get("type", ""))
-    return {"string": "text", "boolean": "true | false", "array": "a list"}.get(kind, kind)
 
 
 def check_file(path: Path) -> None:

@@ -17,7 +17,7 @@ from berm.core.errors import InputError, SimulationError
 if TYPE_CHECKING:
     from berm.apps.viewer.audience import Audience
     from berm.core.report import StepReport
-    from berm.scenes.history import History
+    from berm.scenes.parts.history import History
     from berm.world.world import World
 
 SAVE_EVERY = 60.0  # s of wall time between checkpoints while running
@@ -57,7 +57,7 @@ class Run:
     def __init__(self, one: Job, request: Request, folder: Path) -> None:
         from berm.io import checkpoint
         from berm.io.recording import Recorder
-        from berm.scenes.history import History
+        from berm.scenes.parts.history import History
 
         self.job, self.request, self.folder = one, request, folder
         self.world: World = one.build()
@@ -101,14 +101,15 @@ class Run:
 
         self.audience = Audience(self.job, self.world, self.request, self.recorder.note, self.steps)
         if self._retuned is not None:
-            self.audience.live.params = self.job.scene.Params(**self._retuned)
+            assert self.job.setup is not None
+            self.audience.live.setup = self.job.setup.load(self._retuned)
 
     def _retune(self, values: dict[str, Any] | None) -> None:
         """Put back the parameters that viewers had changed when the checkpoint was written."""
         self._retuned = values
         if values is not None:
-            new = self.job.scene.Params(**values)
-            self.job.scene.retune(self.world, self.job.params, new)
+            assert self.job.setup is not None
+            self.job.setup.retune(self.world, self.job.setup.load(values))
 
     def _go(self) -> int:
         world, quiet = self.world, self.request.quiet

@@ -46,7 +46,9 @@ class Grains:
         self.born: Array = np.zeros(capacity + PAD, np.float32)
 
     def rotate(self) -> None:
-        """Give grains a spin, a force and an owner."""
+        """Give grains a spin, a force and an owner; those that have them keep theirs."""
+        if self.rotating:
+            return
         rows = len(self.tag)
         self.spin: Array = zeros((rows, 4), self.dtype)
         self.force: Array = zeros((rows, 8), self.dtype)

@@ -29,9 +29,10 @@ from berm.io.positions import Source, read_toml, read_yaml
 from berm.io.problems import Problems, SceneFileError, near, show
 from berm.io.schema import Part
 from berm.io.schema_world import SceneFile, WorldFile
+from berm.solvers.choice import Choice
+from berm.solvers.choice import names as solver_names
 
 if TYPE_CHECKING:
-    from berm.solvers.base import Solver
     from berm.world.world import World
 
 __all__ = ["LoadedScene", "SceneFileError", "json_schema", "load_scene"]
@@ -50,8 +51,10 @@ class LoadedScene:
     record_every: float
     record_fields: tuple[str, ...]
     parameters: dict[str, Any]
-    build: Callable[[], World]
-    """Return a new world; each call gives an independent one."""
+    solver: Choice
+    """The solver that the file names, or the scene's own."""
+    build: Callable[..., World]
+    """Return a new world; each call gives an independent one. Takes another choice of solver."""
     check: Callable[[World, Any], list[Any]] = field(default=lambda world, history: [])
     """Return the outcomes of the scene's own check; a world from a file has none."""
     params: Any = None
@@ -82,8 +85,10 @@ def json_schema(scenes: Registry[Any] | None = None) -> dict[str, Any]:
     schema: dict[str, Any] = TypeAdapter(either).json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "berm scene file"
-    solver = schema["$defs"]["WorldFile"]["properties"]["solver"]
-    solver["anyOf"] = [{"enum": _solvers().names()}, *solver["anyOf"]]  # its name alone will do
+    for file in schema["$defs"].values():
+        solver = file.get("properties", {}).get("solver")
+        if solver is not None:
+            solver["anyOf"] = [{"enum": solver_names()}, *solver["anyOf"]]  # its name will do
     return schema
 
 
@@ -129,10 +134,14 @@ def _load_named(
     one = scene() if isinstance(scene, type) else scene
     read = _validate(source, problems, _scene_model(name, scene))
     parameters = one.Params(**read.parameters.model_dump(exclude_unset=True))
+    own = _choice(read.solver, getattr(one, "solver", "p2"))
+    with problems.at("solver"):
+        own.make()
+    problems.stop_if_any()
 
-    def build() -> World:
+    def build(solver: Choice = own) -> World:
         try:
-            world: World = one.build(parameters)
+            world: World = one.build(parameters, solver)
         except InputError as error:
             raise SceneFileError([f"{source.where(('parameters',))}: {error}"]) from error
         return world
@@ -145,6 +154,7 @@ def _load_named(
         record_fields=read.run.record_fields,
         parameters=parameters.model_dump(),
         params=parameters,
+        solver=own,
         build=build,
         check=one.check,
         scene=one,
@@ -192,17 +202,18 @@ def _load_world(source: Source, problems: Problems, file: Path) -> LoadedScene:
     for i, sink in enumerate(read.sinks):
         with problems.at("sinks", i):
             sink.make()
+    own = _choice(read.solver, "p2")
     with problems.at("solver"):
-        _make_solver(read.solver)
+        own.make()
     problems.stop_if_any()
 
-    def build() -> World:
+    def build(solver: Choice = own) -> World:
         from berm.world.world import World
 
         world = World(
             gravity=read.gravity,
             dt=read.dt,
-            solver=_make_solver(read.solver),
+            solver=solver.make(),
             seed=read.seed,
             precision=read.precision,
         )
@@ -246,6 +257,7 @@ def _load_world(source: Source, problems: Problems, file: Path) -> LoadedScene:
         record_every=read.run.record_every,
         record_fields=read.run.record_fields,
         parameters=read.model_dump(mode="json", exclude_unset=True),
+        solver=own,
         build=build,
     )
 
@@ -311,31 +323,27 @@ def _known_scenes(scenes: Registry[Any] | None) -> Registry[Any]:
     return found
 
 
-def _solvers() -> Registry[type[Solver]]:
-    from berm.solvers import SOLVERS
-
-    known: Registry[type[Solver]] = SOLVERS
-    return known
-
-
 def _literal(name: str) -> Any:
     return Literal[name]
 
 
-def _solver_model(name: str, solver: type[Solver]) -> type[BaseModel]:
-    """Return a model of a solver's options, from the types and defaults of its fields."""
-    hints = typing.get_type_hints(solver)
-    fields = dataclasses.fields(solver)  # type: ignore[arg-type]  # every solver is a dataclass
-    options: dict[str, Any] = {one.name: (hints[one.name], one.default) for one in fields}
+def _solver_model(name: str) -> type[BaseModel]:
+    """Return a model of a solver's or variant's options: types, defaults and descriptions."""
+    from berm.solvers.options import declared
+
+    kind, given = Choice(name).kind, Choice(name).given()
+    hints, about = typing.get_type_hints(kind), declared(kind)
+    options: dict[str, Any] = {}
+    for one in dataclasses.fields(kind):  # type: ignore[arg-type]  # every solver is a dataclass
+        text = f"{about[one.name].about} ({about[one.name].allowed})"
+        default = given.get(one.name, one.default)
+        options[one.name] = (hints[one.name], Field(default, description=text))
     title = f"Solver_{name}"
     return create_model(title, __base__=Part, name=(_literal(name), ...), **options)
 
 
 def _solver_part() -> Any:
-    known = _solvers()
-    models = tuple(_solver_model(name, known.get(name)) for name in known.names())
-    if len(models) == 1:
-        return models[0]
+    models = tuple(_solver_model(name) for name in solver_names())
     return Annotated[Union[models], Field(discriminator="name")]  # noqa: UP007
 
 
@@ -357,13 +365,12 @@ def _scene_model(name: str, scene: Any) -> type[SceneFile]:
         __doc__=str(getattr(scene, "summary", "") or f"The scene {name}."),
         scene=(_literal(name), ...),
         parameters=(strict, Field(default_factory=strict)),
+        solver=(_solver_part() | None, None),
     )
 
 
-def _make_solver(part: Any) -> Solver:
-    """Return a solver object from its part of the file; without one, the default."""
-    from berm.solvers.base import make_solver
-
+def _choice(part: Any, default: str) -> Choice:
+    """Return the choice of a solver from its part of the file; without one, the default."""
     if part is None:
-        return make_solver("p2")
-    return make_solver(part.name, part.model_dump(exclude={"name"}, exclude_unset=True))
+        return Choice(default)
+    return Choice(part.name, part.model_dump(exclude={"name"}, exclude_unset=True))

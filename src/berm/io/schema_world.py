@@ -224,6 +224,8 @@ class SceneFile(Part):
     """Name of the scene."""
     parameters: Any = None
     """Parameters of the scene; what is left out keeps its default."""
+    solver: Any = None
+    """Name of a solver, or a map of name and options; without it, the scene's own."""
     run: RunPart = RunPart()
     """How long to run and what to keep."""
 

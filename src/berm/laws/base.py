@@ -124,6 +124,12 @@ def law(role: str, what: Any) -> Any:
     return kind(**options)
 
 
+def laws_of(role: str) -> list[str]:
+    """Return the names of the laws that can play this role."""
+    load_all()
+    return ROLES[role].names()
+
+
 def load_all() -> None:
     """Import every module of this package, so that each law registers itself."""
     for module in pkgutil.iter_modules(berm.laws.__path__):

@@ -14,10 +14,10 @@ from berm.core.clusters import Cluster, tetrahedron
 from berm.core.motion import Linear, rotation_about
 from berm.core.report import StepReport
 from berm.core.shapes import Box, HeightField
-from berm.scenes.base import SCENES, Outcome, Scene
-from berm.scenes.blocks import BLOCK, is_block, make_block, momenta, momentum_error
-from berm.scenes.history import History
-from berm.scenes.params import GrainParams, SceneParams, inherited
+from berm.scenes.base import SCENES, Outcome, Scene, Usual
+from berm.scenes.parts.blocks import BLOCK, is_block, make_block, momenta, momentum_error
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import GrainParams, inherited
 from berm.world.packings import lattice
 from berm.world.world import World
 
@@ -37,8 +37,6 @@ class AvalancheParams(GrainParams):
 
     LIVE: ClassVar[tuple[str, ...]] = ("friction", "friction_kinetic", "restitution")
 
-    solver: Literal["dem"] = Field("dem", description="dem: compound grains and bodies, Bell 2005")
-    rolling: Literal["none", "constant", "spring"] = inherited(SceneParams, "rolling", "none")
     friction: float | None = inherited(GrainParams, "friction", 0.4)
     friction_kinetic: float | None = inherited(GrainParams, "friction_kinetic", 0.4)
     radius: float = Field(0.02, gt=0.0, le=1.0, description="radius of a grain's four spheres (m)")
@@ -86,15 +84,17 @@ class Avalanche(Scene[AvalancheParams]):
     summary: ClassVar[str] = "an avalanche of compound grains sweeps towers and walls away"
     seconds: ClassVar[float] = 2.7
     Params: ClassVar[type[AvalancheParams]] = AvalancheParams
+    solver: ClassVar[str] = "dem"
+    needs: ClassVar[frozenset[str]] = frozenset({"clusters"})
+    usual: ClassVar[Usual] = {"dem": {"rolling": "none", "cohesion": "area"}}
 
     def duration(self, params: AvalancheParams) -> float:
         """Settle and flow; a larger valley takes longer."""
         return round(params.settle + params.flow * math.sqrt(params.scale), 2)
 
-    def build(self, params: AvalancheParams) -> World:
-        """Return grains behind a gate on the slope, and structures on the plain."""
-        world = params.make_world()
-        law = params.make_material()
+    def fill(self, world: World, params: AvalancheParams) -> None:
+        """Add grains behind a gate on the slope, and structures on the plain."""
+        law = params.soil(world)
         block = make_block(params.block, params.seed)
         where = block_places(params)
         stone = law.replace(name=BLOCK, density=params.block_density)
@@ -120,7 +120,6 @@ class Avalanche(Scene[AvalancheParams]):
             HeightField(heights, CELL, (float(x[0]), float(y[0]))), name="ground",
             material="rough wall",
         )  # fmt: skip
-        return world
 
     def _reservoir(
         self, world: World, params: AvalancheParams, grain: Cluster, count: int

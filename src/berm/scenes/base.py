@@ -15,14 +15,20 @@ import berm.scenes
 from berm.core.errors import InputError
 from berm.core.registry import Registry
 from berm.core.report import StepReport
-from berm.scenes.history import History
-from berm.scenes.params import SceneParams
-from berm.scenes.retune import law_of, replace_material, replace_solver, solver_changes
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import SceneParams, allowed
+from berm.scenes.parts.retune import replace_material, soil_of
+from berm.solvers.base import Solver, require
+from berm.solvers.choice import Choice
 from berm.world.world import World
 
 P = TypeVar("P", bound=SceneParams)
 
+Usual = Mapping[str, Mapping[str, Any]]  # options of solvers, by the solver's name
+Chosen = str | Choice | Solver | None  # a solver; None: the scene's own
+
 SCENES: Registry[type[Scene[Any]]] = Registry("scene")
+USUAL: Usual = {"dem": {"rolling": "spring", "cohesion": "area"}}
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,8 @@ class Scene(ABC, Generic[P]):
     A file with a scene registers it with `@SCENES.register("name")`; there is no central list.
     live: parameters, beside `Params.LIVE`, that act on the running world through `retune`; keys:
     what a person may press, and what it does, for a scene that overrides `control`.
+    solver: that it runs with where nobody says; it runs with every solver that has what it needs
+    (of `berm.solvers.base.CAPABILITIES`). usual: options that a solver has in this scene.
     """
 
     name: ClassVar[str]
@@ -56,10 +64,38 @@ class Scene(ABC, Generic[P]):
     Params: ClassVar[type[Any]]
     live: ClassVar[tuple[str, ...]] = ()
     keys: ClassVar[tuple[tuple[str, str], ...]] = ()
+    solver: ClassVar[str] = "p2"
+    needs: ClassVar[frozenset[str]] = frozenset()
+    usual: ClassVar[Usual] = USUAL
+
+    def build(self, params: P, solver: Chosen = None) -> World:
+        """Return a new world at time 0."""
+        made = self.make_solver(params, solver)
+        world = World(dt=params.dt, solver=made, seed=params.seed, precision=params.precision)
+        self.fill(world, params)
+        return world
 
     @abstractmethod
-    def build(self, params: P) -> World:
-        """Return a new world at time 0."""
+    def fill(self, world: World, params: P) -> None:
+        """Put everything into an empty world."""
+
+    def make_solver(self, params: P, solver: Chosen = None) -> Solver:
+        """Return a new solver for this scene; one that cannot take it is refused."""
+        choice = Choice(self.solver) if solver is None else solver
+        if isinstance(choice, str):
+            choice = Choice(choice)
+        for need in sorted(self.needs):
+            kind = choice if isinstance(choice, Solver) else choice.kind
+            require(kind, need, f"scene {self.name!r}")
+        if isinstance(choice, Solver):
+            return choice
+        return choice.kind(**self.solver_options(choice.kind, params, choice.given()))
+
+    def solver_options(
+        self, kind: type[Solver], params: P, given: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return the options of a solver of this kind: what is given goes before the usual."""
+        return {**self.usual.get(kind.name, {}), **given}
 
     @abstractmethod
     def check(self, world: World, history: History) -> list[Outcome]:
@@ -77,7 +113,7 @@ class Scene(ABC, Generic[P]):
         """Turn `world.inputs` into motion; called before each step once `drive` was called."""
 
     def drive(self, world: World, params: P) -> World:
-        """Let `control` act before each step of this world; the last line of such a `build`."""
+        """Let `control` act before each step of this world; the last line of such a `fill`."""
         world.control = lambda one: self.control(one, params)
         return world
 
@@ -87,15 +123,13 @@ class Scene(ABC, Generic[P]):
         return tuple(name for name in (*self.live, *self.Params.LIVE) if name in known)
 
     def retune(self, world: World, old: P, new: P) -> None:
-        """Let changed live parameters act on a running world: the material and the solver.
+        """Let changed live parameters act on a running world: the material of the grains.
 
         Everything that can be refused is made before anything is changed.
         """
-        changes = solver_changes(old, new)
-        before, after = law_of(old), law_of(new)
+        before, after = soil_of(old, world), soil_of(new, world)
         if before is not None and after is not None and before != after:
             replace_material(world, before, after)
-        replace_solver(world, changes)
         if world.control is not None:
             self.drive(world, new)
 
@@ -134,11 +168,12 @@ def run_scene(
     seconds: float | None = None,
     recorders: Iterable[Any] = (),
     progress: bool | Callable[[World, StepReport], None] = False,
+    solver: Chosen = None,
 ) -> SceneRun:
     """Build a scene, run it to its end (or for `seconds`), and check its outcome."""
     one = scene(which) if isinstance(which, str) else which
     given = make_params(one, params)
-    world = one.build(given)
+    world = one.build(given, solver)
     history = History(one.observe, given)
     length = one.duration(given) if seconds is None else seconds
     world.run(length, recorders=[history, *recorders], progress=progress)
@@ -154,12 +189,17 @@ def make_params(
     try:
         made: SceneParams = one.Params(**(params or {}))
     except ValidationError as error:
-        problems = []
-        for problem in error.errors():
-            label = ".".join(str(part) for part in problem["loc"]) or "parameters"
-            problems.append(f"{label}: got {problem.get('input')!r}: {problem['msg']}")
-        known = ", ".join(one.Params.model_fields)
-        raise InputError(
-            f"scene {one.name}: " + "; ".join(problems), allowed=f"parameters {known}"
-        ) from error
+        schema = one.Params.model_json_schema()["properties"]
+        problems = [_problem(problem, schema) for problem in error.errors()]
+        raise InputError(f"scene {one.name}: " + "; ".join(problems)) from None
     return made
+
+
+def _problem(problem: Any, schema: Mapping[str, Any]) -> str:
+    """Return in words what is wrong with one parameter, and what is allowed."""
+    name = str(problem["loc"][0]) if problem["loc"] else ""
+    if not name:  # a rule about several parameters
+        return str(problem["msg"])
+    if name not in schema:
+        return f"unknown parameter {name!r}; allowed: {', '.join(schema)}"
+    return f"{name}: got {problem['input']!r}; allowed: {allowed(schema[name])}"

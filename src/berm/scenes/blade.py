@@ -15,8 +15,8 @@ from berm.core.motion import Steered, rotation_about
 from berm.core.report import StepReport
 from berm.core.shapes import Box
 from berm.scenes.base import SCENES, Outcome, Scene
-from berm.scenes.history import History
-from berm.scenes.params import GrainParams, inherited
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import GrainParams, inherited
 from berm.world.packings import lattice
 from berm.world.world import World
 
@@ -77,9 +77,8 @@ class Blade(Scene[BladeParams]):
         """Settle, push, lift, and rest."""
         return round(params.settle + params.pushing + RAISE + REST, 1)
 
-    def build(self, params: BladeParams) -> World:
-        """Return a level bed with the blade in its near end."""
-        world = params.make_world()
+    def fill(self, world: World, params: BladeParams) -> None:
+        """Add a level bed with the blade in its near end."""
         walls = 1.5 * params.depth + 0.5 * params.height  # as they are drawn: they have no top
         world.add_body(
             Box((params.length, params.width, walls), inside=True, open_top=True),
@@ -99,7 +98,7 @@ class Blade(Scene[BladeParams]):
             / (4 / 3 * math.pi * params.radius**3)
         )  # fmt: skip
         chosen = np.flatnonzero(free)[np.argsort(place[free, 2], kind="stable")[:count]]
-        world.add_grains(place[chosen], radii[chosen], material=params.make_material())
+        world.add_grains(place[chosen], radii[chosen], material=params.soil(world))
         room = 0.6 * params.blade  # from the middle of the blade to the walls, however it turns
         side = max(params.width / 2 - room, 0.0)
         world.add_body(
@@ -115,7 +114,7 @@ class Blade(Scene[BladeParams]):
                 high=(max(params.length - room - START, 0.0), side, params.height),
             ),
         )
-        return self.drive(world, params)
+        self.drive(world, params)
 
     def control(self, world: World, params: BladeParams) -> None:
         """Steer the blade by keys or sticks; until a person does, by the script."""

@@ -14,8 +14,8 @@ from berm.core.materials import Material
 from berm.core.report import StepReport
 from berm.core.shapes import Plane
 from berm.scenes.base import SCENES, Outcome, Scene
-from berm.scenes.history import History
-from berm.scenes.params import SceneParams
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import SceneParams
 from berm.world.world import World
 
 Array = npt.NDArray[np.float64]
@@ -42,6 +42,10 @@ class BounceParams(SceneParams):
             friction_static=0.0,
             friction_kinetic=0.0,
         )
+
+    def soil(self, world: World) -> Material:
+        """Return the same, which can be changed while it bounces."""
+        return self.make_material()
 
 
 def implicit_euler(params: BounceParams, steps: int, parts: int) -> Array:
@@ -75,13 +79,11 @@ class Bounce(Scene[BounceParams]):
     Params: ClassVar[type[BounceParams]] = BounceParams
     live: ClassVar[tuple[str, ...]] = ("stiffness", "damping")
 
-    def build(self, params: BounceParams) -> World:
-        """Return a ball above a floor."""
-        world = params.make_world()
-        world.add_body(Plane(), name="floor", material=params.make_material())
+    def fill(self, world: World, params: BounceParams) -> None:
+        """Add a ball above a floor."""
+        world.add_body(Plane(), name="floor", material=params.soil(world))
         start = params.radius + params.drop
-        world.add_grains([[0.0, 0.0, start]], params.radius, material=params.make_material())
-        return world
+        world.add_grains([[0.0, 0.0, start]], params.radius, material=params.soil(world))
 
     def observe(self, world: World, report: StepReport) -> Mapping[str, float]:
         """Height of the ball (m) and force on the floor (N)."""

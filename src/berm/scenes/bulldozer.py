@@ -14,8 +14,8 @@ from berm.core.motion import Linear, rotation_about
 from berm.core.report import StepReport
 from berm.core.shapes import Box
 from berm.scenes.base import SCENES, Outcome, Scene
-from berm.scenes.history import History
-from berm.scenes.params import GrainParams, inherited
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import GrainParams, inherited
 from berm.world.measure import height_map
 from berm.world.packings import lattice
 from berm.world.world import World
@@ -60,10 +60,9 @@ class Bulldozer(Scene[BulldozerParams]):
         """Settle, push, and half a second of rest."""
         return round(params.settle + params.way / params.speed + 0.5, 1)
 
-    def build(self, params: BulldozerParams) -> World:
-        """Return a level bed with the blade at its near end."""
-        world = params.make_world()
-        law = params.make_material()
+    def fill(self, world: World, params: BulldozerParams) -> None:
+        """Add a level bed with the blade at its near end."""
+        law = params.soil(world)
         world.add_body(
             Box((params.length, params.width, 1.0), inside=True, open_top=True),
             name="bed",
@@ -97,7 +96,6 @@ class Bulldozer(Scene[BulldozerParams]):
             rotation=turn,
             motion=Linear((params.speed, 0.0, 0.0), params.settle, params.settle + way),
         )
-        return world
 
     def observe(self, world: World, report: StepReport) -> Mapping[str, float]:
         """Force on the blade against its way (N) and its place (m)."""

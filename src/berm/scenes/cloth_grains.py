@@ -12,17 +12,15 @@ from berm.core.cloth import Cloth
 from berm.core.materials import material
 from berm.core.report import StepReport
 from berm.scenes.base import SCENES, Outcome, Scene
-from berm.scenes.history import History
-from berm.scenes.params import SceneParams, inherited
-from berm.scenes.velocity_params import VelocityParams
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import SceneParams
 from berm.world.world import World
 
 
-class ClothGrainsParams(VelocityParams):
+class ClothGrainsParams(SceneParams):
     """Parameters of the grains on cloth."""
 
-    friction: float = inherited(VelocityParams, "friction", 0.3)
-    iterations: int | None = inherited(SceneParams, "iterations", 15)
+    friction: float = Field(0.3, ge=0.0, le=10.0, description="friction coefficient")
     grains: int = Field(1000, ge=1, le=100_000, description="grains")
     vertices: int = Field(20, ge=5, le=300, description="vertices along an edge of the cloth")
     radius: float = Field(0.012, gt=0.0, le=0.1, description="radius of a grain (m)")
@@ -38,14 +36,15 @@ class ClothGrains(Scene[ClothGrainsParams]):
     summary: ClassVar[str] = "grains bounce on a cloth held at its corners, then rest in it"
     seconds: ClassVar[float] = 6.0
     Params: ClassVar[type[ClothGrainsParams]] = ClothGrainsParams
+    solver: ClassVar[str] = "sp"
+    needs: ClassVar[frozenset[str]] = frozenset({"cloth"})
 
     def duration(self, params: ClothGrainsParams) -> float:
         """As given."""
         return params.seconds
 
-    def build(self, params: ClothGrainsParams) -> World:
-        """Return the cloth with the grains above."""
-        world = params.make_world()
+    def fill(self, world: World, params: ClothGrainsParams) -> None:
+        """Add the cloth with the grains above."""
         n = params.vertices
         sheet = Cloth.grid((n, n), (1.0, 1.0), (-0.5, -0.5, 0.5), mass=1.0, thickness=0.01)
         sheet.pin([0, n - 1, n * n - n, n * n - 1])
@@ -61,7 +60,6 @@ class ClothGrains(Scene[ClothGrainsParams]):
             place, params.radius,
             material=material("gravel", friction=params.friction, density=params.density),
         )  # fmt: skip
-        return world
 
     def observe(self, world: World, report: StepReport) -> Mapping[str, float]:
         """Grains below the cloth."""

@@ -11,17 +11,14 @@ from pydantic import Field
 from berm.core.cloth import Cloth
 from berm.core.report import StepReport
 from berm.scenes.base import SCENES, Outcome, Scene
-from berm.scenes.history import History
-from berm.scenes.params import SceneParams, inherited
-from berm.scenes.velocity_params import VelocityParams
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import SceneParams, inherited
 from berm.world.world import World
 
 
-class ClothHangParams(VelocityParams):
+class ClothHangParams(SceneParams):
     """Parameters of the hanging cloth."""
 
-    solver: str = inherited(VelocityParams, "solver", "pbd")  # type: ignore[assignment]
-    iterations: int | None = inherited(SceneParams, "iterations", 15)
     dt: float = inherited(SceneParams, "dt", 0.016)
     vertices: int = Field(100, ge=5, le=500, description="vertices along an edge")
     size: float = Field(10.0, gt=0.1, le=100.0, description="edge of the cloth (m)")
@@ -36,19 +33,19 @@ class ClothHang(Scene[ClothHangParams]):
     summary: ClassVar[str] = "a cloth falls and hangs by two corners"
     seconds: ClassVar[float] = 5.0
     Params: ClassVar[type[ClothHangParams]] = ClothHangParams
+    solver: ClassVar[str] = "pbd"
+    needs: ClassVar[frozenset[str]] = frozenset({"cloth"})
 
     def duration(self, params: ClothHangParams) -> float:
         """As given."""
         return params.seconds
 
-    def build(self, params: ClothHangParams) -> World:
-        """Return the cloth, level, at rest."""
-        world = params.make_world()
+    def fill(self, world: World, params: ClothHangParams) -> None:
+        """Add the cloth, level, at rest."""
         n, size = params.vertices, params.size
         sheet = Cloth.grid((n, n), (size, size), mass=0.2 * size**2, bend=0.0)
         sheet.pin([0, n - 1])
         world.add_cloth(sheet)
-        return world
 
     def observe(self, world: World, report: StepReport) -> Mapping[str, float]:
         """L1 norm of the links' errors (m) and the largest relative stretch."""

@@ -13,16 +13,18 @@ from berm.core.materials import material
 from berm.core.report import StepReport
 from berm.core.shapes import Sphere
 from berm.scenes.base import SCENES, Outcome, Scene
-from berm.scenes.history import History
-from berm.scenes.velocity_params import VelocityParams
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import SceneParams
+from berm.solvers.vts.solver import VTS
 from berm.world.world import World
 
 THICK = 0.02  # m: half of the cloth's thickness
 
 
-class ClothSphereParams(VelocityParams):
+class ClothSphereParams(SceneParams):
     """Parameters of the cloth on a sphere."""
 
+    friction: float = Field(0.5, ge=0.0, le=10.0, description="friction coefficient")
     vertices: int = Field(30, ge=5, le=300, description="vertices along an edge")
     size: float = Field(2.0, gt=0.1, le=20.0, description="edge of the cloth (m)")
     ball: float = Field(0.5, gt=0.05, le=5.0, description="radius of the sphere (m)")
@@ -38,14 +40,15 @@ class ClothSphere(Scene[ClothSphereParams]):
     summary: ClassVar[str] = "cloth falls on a ball and stays (sp) or slides off (pbd)"
     seconds: ClassVar[float] = 5.0
     Params: ClassVar[type[ClothSphereParams]] = ClothSphereParams
+    solver: ClassVar[str] = "sp"
+    needs: ClassVar[frozenset[str]] = frozenset({"cloth"})
 
     def duration(self, params: ClothSphereParams) -> float:
         """As given."""
         return params.seconds
 
-    def build(self, params: ClothSphereParams) -> World:
-        """Return the cloth above the ball."""
-        world = params.make_world()
+    def fill(self, world: World, params: ClothSphereParams) -> None:
+        """Add the cloth above the ball."""
         rough = material("rough wall", friction=params.friction)
         half = 0.5 * params.size
         corner = (params.aside - half, -half, params.ball + 1.5 * THICK)
@@ -56,7 +59,6 @@ class ClothSphere(Scene[ClothSphereParams]):
         )  # fmt: skip
         world.add_cloth(sheet)
         world.add_body(Sphere(params.ball), name="ball", material=rough)
-        return world
 
     def observe(self, world: World, report: StepReport) -> Mapping[str, float]:
         """Height of the cloth's centre of mass, and how far it is beside the ball (m)."""
@@ -69,6 +71,6 @@ class ClothSphere(Scene[ClothSphereParams]):
         time, height = history["time"], history["height"]
         draped = height[min(int((time < 1.5).sum()), len(height) - 1)]
         drop = float(draped - height[-1]) / params.ball
-        if params.solver == "sp":
+        if isinstance(world.solver, VTS) and world.solver.friction != "post":
             return [Outcome("drop after it is draped", drop < 0.2, drop, "below 0.2 radii")]
         return [Outcome("drop after it is draped", drop > 1.0, drop, "above 1 radius: slides off")]

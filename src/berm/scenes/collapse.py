@@ -13,8 +13,8 @@ from berm.core.motion import Linear
 from berm.core.report import StepReport
 from berm.core.shapes import Cylinder, Plane
 from berm.scenes.base import SCENES, Outcome, Scene
-from berm.scenes.history import History
-from berm.scenes.params import GrainParams, inherited
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import GrainParams, inherited
 from berm.world.measure import height_map
 from berm.world.packings import lattice
 from berm.world.world import World
@@ -52,9 +52,8 @@ class Collapse(Scene[CollapseParams]):
         tall = params.aspect * params.column
         return round(params.settle + 1.0 + 9.0 * math.sqrt(2 * tall / 9.81), 1)
 
-    def build(self, params: CollapseParams) -> World:
-        """Return a cylinder full of grains on a rough floor."""
-        world = params.make_world()
+    def fill(self, world: World, params: CollapseParams) -> None:
+        """Add a cylinder full of grains on a rough floor."""
         large = params.radii[1]
         height = params.aspect * params.column
         count = int(
@@ -65,7 +64,7 @@ class Collapse(Scene[CollapseParams]):
         world.add_body(
             Cylinder(params.column, length, inside=True, open_ends=True, wall=params.column),
             name="cylinder",
-            material=params.make_material().replace(friction=0.05),
+            material=params.soil(world).replace(friction=0.05),
             position=(0.0, 0.0, length / 2),
             motion=Linear((0.0, 0.0, params.lift), start=params.settle),
         )
@@ -76,10 +75,7 @@ class Collapse(Scene[CollapseParams]):
         )  # fmt: skip
         inside = np.hypot(place[:, 0], place[:, 1]) < params.column - large
         chosen = np.argsort(place[inside, 2], kind="stable")[:count]
-        world.add_grains(
-            place[inside][chosen], radii[inside][chosen], material=params.make_material()
-        )
-        return world
+        world.add_grains(place[inside][chosen], radii[inside][chosen], material=params.soil(world))
 
     def observe(self, world: World, report: StepReport) -> Mapping[str, float]:
         """Mean height of the centres, half the column's while it stands, and of the topmost, m."""

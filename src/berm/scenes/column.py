@@ -12,36 +12,24 @@ from pydantic import Field
 from berm.core.materials import Material
 from berm.core.report import StepReport
 from berm.core.shapes import Plane
-from berm.scenes.base import SCENES, Outcome, Scene
-from berm.scenes.history import History
-from berm.scenes.params import SceneParams, inherited
-from berm.solvers.base import Solver
+from berm.scenes.base import SCENES, USUAL, Outcome, Scene, Usual
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import SceneParams
 from berm.world.world import World
 
 GRAVITY = 9.81  # m/s^2
 PASSES = 2  # of p2 in a substep: 2 to 4 % too soft from 12 to 50 grains; one pass is 17 %
-USUAL = 20  # grains
+GRAINS = 20
 
 
 class ColumnParams(SceneParams):
     """Parameters of the column."""
 
-    iterations: int | None = inherited(
-        SceneParams, "iterations", None,
-        f"p2: here {PASSES}, since with one the column is 17 % softer than its springs, which are "
-        "the subject of this scene",
-    )  # fmt: skip
-    grains: int = Field(USUAL, ge=1, le=500, description="grains on top of each other")
+    grains: int = Field(GRAINS, ge=1, le=500, description="grains on top of each other")
     radius: float = Field(0.05, gt=0.0, le=1.0, description="radius of a grain (m)")
     mass: float = Field(1.0, gt=0.0, le=1.0e4, description="mass of a grain (kg)")
     stiffness: float = Field(1.0e4, gt=0.0, le=1.0e9, description="contact stiffness (N/m)")
     damping: float = Field(200.0, ge=0.0, le=1.0e6, description="contact damping (N s/m)")
-
-    def make_solver(self) -> Solver:
-        """Return a new solver; p2 with as many passes as springs need that are to show theirs."""
-        if self.solver == "p2" and self.iterations is None:
-            return self.model_copy(update={"iterations": PASSES}).make_solver()
-        return super().make_solver()
 
 
 @SCENES.register("column")
@@ -52,15 +40,15 @@ class Column(Scene[ColumnParams]):
     summary: ClassVar[str] = "a stack of grains presses on the floor with its weight"
     seconds: ClassVar[float] = 6.0
     Params: ClassVar[type[ColumnParams]] = ColumnParams
+    usual: ClassVar[Usual] = {**USUAL, "p2": {"iterations": PASSES}}  # springs are its subject
 
     def duration(self, params: ColumnParams) -> float:
         """As long as the slowest wave needs to die out: it goes with the square of the height."""
-        taller = (2 * params.grains + 1) / (2 * USUAL + 1)
+        taller = (2 * params.grains + 1) / (2 * GRAINS + 1)
         return round(self.seconds * max(taller, 1.0) ** 2, 1)
 
-    def build(self, params: ColumnParams) -> World:
-        """Return a stack whose grains just touch."""
-        world = params.make_world()
+    def fill(self, world: World, params: ColumnParams) -> None:
+        """Add a stack whose grains just touch."""
         law = Material(
             "column",
             density=params.mass / (4.0 / 3.0 * math.pi * params.radius**3),
@@ -71,7 +59,6 @@ class Column(Scene[ColumnParams]):
         place = np.zeros((params.grains, 3))
         place[:, 2] = params.radius * (2 * np.arange(params.grains) + 1)
         world.add_grains(place, params.radius, material=law)
-        return world
 
     def observe(self, world: World, report: StepReport) -> Mapping[str, float]:
         """Force on the floor (N) and height of the topmost centre (m)."""

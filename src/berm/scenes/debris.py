@@ -14,10 +14,10 @@ from berm.core.clusters import Cluster, tetrahedron
 from berm.core.motion import Linear
 from berm.core.report import StepReport
 from berm.core.shapes import Box, Mesh
-from berm.scenes.base import SCENES, Outcome, Scene
-from berm.scenes.blocks import BLOCK, is_block, make_block, momenta, momentum_error
-from berm.scenes.history import History
-from berm.scenes.params import GrainParams, SceneParams, inherited
+from berm.scenes.base import SCENES, Outcome, Scene, Usual
+from berm.scenes.parts.blocks import BLOCK, is_block, make_block, momenta, momentum_error
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import GrainParams, inherited
 from berm.world.measure import height_map
 from berm.world.packings import lattice
 from berm.world.world import World
@@ -37,8 +37,6 @@ class DebrisParams(GrainParams):
 
     LIVE: ClassVar[tuple[str, ...]] = ("friction", "friction_kinetic", "restitution")
 
-    solver: Literal["dem"] = Field("dem", description="dem: compound grains and bodies, Bell 2005")
-    rolling: Literal["none", "constant", "spring"] = inherited(SceneParams, "rolling", "none")
     friction: float | None = inherited(GrainParams, "friction", 0.4)
     friction_kinetic: float | None = inherited(GrainParams, "friction_kinetic", 0.4)
     radius: float = Field(0.02, gt=0.0, le=1.0, description="radius of a grain's four spheres (m)")
@@ -84,15 +82,17 @@ class Debris(Scene[DebrisParams]):
     summary: ClassVar[str] = "a blade sweeps grains and blocks aside, the remains of an avalanche"
     seconds: ClassVar[float] = 3.3
     Params: ClassVar[type[DebrisParams]] = DebrisParams
+    solver: ClassVar[str] = "dem"
+    needs: ClassVar[frozenset[str]] = frozenset({"clusters"})
+    usual: ClassVar[Usual] = {"dem": {"rolling": "none", "cohesion": "area"}}
 
     def duration(self, params: DebrisParams) -> float:
         """Settle, push, and a short rest."""
         return round(params.settle + params.way / (params.speed * params.scale) + REST, 2)
 
-    def build(self, params: DebrisParams) -> World:
-        """Return grains and blocks, about to fall, with the blade at the near end."""
-        world = params.make_world()
-        law = params.make_material()
+    def fill(self, world: World, params: DebrisParams) -> None:
+        """Add grains and blocks, about to fall, with the blade at the near end."""
+        law = params.soil(world)
         big = params.scale
         long, wide, deep = params.length * big, params.width * big, params.depth * big
         world.add_body(
@@ -133,7 +133,6 @@ class Debris(Scene[DebrisParams]):
             plough, name="blade", material="steel", position=middle,
             motion=Linear((pace, 0.0, 0.0), params.settle, params.settle + params.way / pace),
         )  # fmt: skip
-        return world
 
     def observe(self, world: World, report: StepReport) -> Mapping[str, float]:
         """Force on the blade and its place, blocks before and behind it, momenta."""

@@ -13,8 +13,8 @@ from berm.core.motion import Spin
 from berm.core.report import StepReport
 from berm.core.shapes import Box, Cylinder, Mesh
 from berm.scenes.base import SCENES, Outcome, Scene
-from berm.scenes.history import History
-from berm.scenes.params import GrainParams, inherited
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import GrainParams, inherited
 from berm.solvers.p2.solver import P2
 from berm.world.packings import lattice
 from berm.world.world import World
@@ -56,10 +56,9 @@ class Drum(Scene[DrumParams]):
         """Settle and turn."""
         return round(params.settle + params.turns * 2 * math.pi / params.omega, 1)
 
-    def build(self, params: DrumParams) -> World:
-        """Return the drum, partly filled and at rest."""
-        world = params.make_world()
-        law = params.make_material()
+    def fill(self, world: World, params: DrumParams) -> None:
+        """Add the drum, partly filled and at rest."""
+        law = params.soil(world)
         large = params.radii[1]
         world.add_body(
             # longer than the space between the plates, so that the seam is tight
@@ -99,7 +98,6 @@ class Drum(Scene[DrumParams]):
         inside = np.hypot(place[:, 0], place[:, 2]) < params.drum - large - 1.2 * params.radius
         chosen = np.argsort(place[inside, 2], kind="stable")[:count]
         world.add_grains(place[inside][chosen], radii[inside][chosen], material=law)
-        return world
 
     def observe(self, world: World, report: StepReport) -> Mapping[str, float]:
         """Angle of the surface (degrees), weight on the drum (N), torque and its cause (N m)."""
@@ -118,7 +116,7 @@ class Drum(Scene[DrumParams]):
         params: DrumParams = history.params
         span = 0.4 * params.turns * 2 * math.pi / params.omega
         angle, weight = history.last("angle", span), history.last("weight", span)
-        friction = params.make_material().friction_kinetic
+        friction = params.soil(world).friction_kinetic
         low = 0.8 * math.degrees(math.atan(friction))
         angle = angle[np.isfinite(angle)]
         mean, scatter = (float(angle.mean()), float(angle.std())) if len(angle) else (math.nan,) * 2

@@ -12,9 +12,9 @@ from pydantic import Field
 from berm.core.materials import material
 from berm.core.report import StepReport
 from berm.scenes.base import SCENES, Outcome, Scene
-from berm.scenes.glass import add_gate, add_glass, beverloo
-from berm.scenes.history import History
-from berm.scenes.params import GrainParams, inherited
+from berm.scenes.parts.glass import add_gate, add_glass, beverloo
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import GrainParams, inherited
 from berm.world.measure import steady_rate
 from berm.world.packings import lattice
 from berm.world.world import World
@@ -61,10 +61,9 @@ class Hourglass(Scene[HourglassParams]):
         flow = 2.0 * params.grains * ball / params.beverloo()
         return round(params.settle + max(flow, 1.0), 1)
 
-    def build(self, params: HourglassParams) -> World:
-        """Return the glass with a full upper bulb and a closed neck."""
-        world = params.make_world()
-        law = params.make_material()
+    def fill(self, world: World, params: HourglassParams) -> None:
+        """Add the glass with a full upper bulb and a closed neck."""
+        law = params.soil(world)
         small, wide = params.neck_radius, params.bulb * params.neck_radius
         rise = (wide - small) * math.tan(math.radians(params.slope))
         large = params.radii[1]
@@ -75,7 +74,6 @@ class Hourglass(Scene[HourglassParams]):
         add_gate(world, small, 2 * large, params.settle, glass)
         place, radii = self._filling(params, small, wide, rise, tall)
         world.add_grains(place, radii, material=law)
-        return world
 
     @staticmethod
     def _filling(

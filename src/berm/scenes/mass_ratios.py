@@ -11,19 +11,16 @@ from pydantic import Field
 from berm.core.materials import material
 from berm.core.report import StepReport
 from berm.core.shapes import Box
-from berm.scenes.base import SCENES, Outcome, Scene
-from berm.scenes.history import History
-from berm.scenes.params import SceneParams, inherited
-from berm.scenes.velocity_params import VelocityParams
+from berm.scenes.base import SCENES, USUAL, Outcome, Scene, Usual
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import SceneParams
 from berm.world.world import World
 
 
-class MassRatiosParams(VelocityParams):
+class MassRatiosParams(SceneParams):
     """Parameters of the grains in a box."""
 
-    solver: str = inherited(VelocityParams, "solver", "vts")  # type: ignore[assignment]
-    friction: float = inherited(VelocityParams, "friction", 0.2)
-    substeps: int | None = inherited(SceneParams, "substeps", 4)
+    friction: float = Field(0.2, ge=0.0, le=10.0, description="friction coefficient")
     grains: int = Field(3000, ge=10, le=200_000, description="grains")
     lightest: float = Field(1000.0, gt=0.0, le=1e6, description="largest inverse mass (1/kg)")
     heaviest: float = Field(0.01, gt=0.0, le=1e6, description="smallest inverse mass (1/kg)")
@@ -39,14 +36,15 @@ class MassRatios(Scene[MassRatiosParams]):
     summary: ClassVar[str] = "grains whose masses differ 100,000 times fall in a box"
     seconds: ClassVar[float] = 4.0
     Params: ClassVar[type[MassRatiosParams]] = MassRatiosParams
+    solver: ClassVar[str] = "vts"
+    usual: ClassVar[Usual] = {**USUAL, "vts": {"substeps": 4}, "sp": {"substeps": 4}}
 
     def duration(self, params: MassRatiosParams) -> float:
         """As given."""
         return params.seconds
 
-    def build(self, params: MassRatiosParams) -> World:
-        """Return the box with a lattice of grains in it."""
-        world = params.make_world()
+    def fill(self, world: World, params: MassRatiosParams) -> None:
+        """Add the box with a lattice of grains in it."""
         smooth = material("gravel", friction=params.friction, restitution=0.01)
         r, side = params.radius, max(round((params.grains / 1.2) ** (1 / 3)), 2)
         edge = 2.1 * r * side
@@ -60,7 +58,6 @@ class MassRatios(Scene[MassRatiosParams]):
         )
         low, high = np.log(params.heaviest), np.log(params.lightest)
         world.grains.v[: params.grains, 3] = np.exp(world.rng.uniform(low, high, params.grains))
-        return world
 
     def observe(self, world: World, report: StepReport) -> Mapping[str, float]:
         """L1 norm of the overlaps (m)."""

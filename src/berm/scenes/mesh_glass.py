@@ -13,18 +13,16 @@ from berm.core.materials import material
 from berm.core.report import StepReport
 from berm.core.shapes import Mesh
 from berm.scenes.base import SCENES, Outcome, Scene
-from berm.scenes.history import History
-from berm.scenes.params import inherited
-from berm.scenes.velocity_params import VelocityParams
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import SceneParams
 from berm.world.measure import steady_rate
 from berm.world.world import World
 
 
-class MeshGlassParams(VelocityParams):
+class MeshGlassParams(SceneParams):
     """Parameters of the glass."""
 
-    solver: str = inherited(VelocityParams, "solver", "vts")  # type: ignore[assignment]
-    friction: float = inherited(VelocityParams, "friction", 0.2)
+    friction: float = Field(0.2, ge=0.0, le=10.0, description="friction coefficient")
     grains: int = Field(1500, ge=50, le=100_000, description="grains in the upper half")
     radius: float = Field(0.02, gt=0.0, le=0.1, description="radius of a grain (m)")
     neck: float = Field(6.0, ge=3.5, le=30.0, description="diameter of the neck, in diameters")
@@ -60,6 +58,7 @@ class MeshGlass(Scene[MeshGlassParams]):
     summary: ClassVar[str] = "grains run through an hourglass made of triangles; none leaks"
     seconds: ClassVar[float] = 8.0
     Params: ClassVar[type[MeshGlassParams]] = MeshGlassParams
+    solver: ClassVar[str] = "vts"
 
     def duration(self, params: MeshGlassParams) -> float:
         """As given."""
@@ -74,9 +73,8 @@ class MeshGlass(Scene[MeshGlassParams]):
         rise = 1.2 * (wide - neck)
         return neck, wide, rise + 1.3 * volume / (math.pi * wide**2) + 4 * params.radius
 
-    def build(self, params: MeshGlassParams) -> World:
-        """Return the glass with grains in its upper half."""
-        world = params.make_world()
+    def fill(self, world: World, params: MeshGlassParams) -> None:
+        """Add the glass with grains in its upper half."""
         neck, wide, tall = self.sizes(params)
         rise = 1.2 * (wide - neck)
         profile = np.array([(wide, -tall), (wide, -rise), (neck, 0), (wide, rise), (wide, tall)])
@@ -94,7 +92,6 @@ class MeshGlass(Scene[MeshGlassParams]):
         place = place[inside][np.argsort(place[inside, 2], kind="stable")][: params.grains]
         place = place + world.rng.uniform(-0.03 * r, 0.03 * r, place.shape)
         world.add_grains(place, r, material=material("gravel", friction=params.friction))
-        return world
 
     def observe(self, world: World, report: StepReport) -> Mapping[str, float]:
         """Grains below the neck."""

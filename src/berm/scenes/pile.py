@@ -12,8 +12,8 @@ from pydantic import Field
 from berm.core.report import StepReport
 from berm.core.shapes import Plane
 from berm.scenes.base import SCENES, Outcome, Scene
-from berm.scenes.history import History
-from berm.scenes.params import GrainParams
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import GrainParams
 from berm.world.emitters import Emitter
 from berm.world.measure import angle_of_repose
 from berm.world.world import World
@@ -60,9 +60,8 @@ class Pile(Scene[PileParams]):
         """Pouring and settling."""
         return params.grains / params.rate + params.settle
 
-    def build(self, params: PileParams) -> World:
-        """Return the empty floor under a spout."""
-        world = params.make_world()
+    def fill(self, world: World, params: PileParams) -> None:
+        """Add the empty floor under a spout."""
         world.add_body(Plane(), name="floor", material="rough wall")
         world.add_emitter(
             Emitter(
@@ -72,11 +71,10 @@ class Pile(Scene[PileParams]):
                 size=(params.spout, 4 * params.radius),
                 radius=params.radii,
                 velocity=(0.0, 0.0, -1.0),
-                material=params.make_material(),
+                material=params.soil(world),
                 total=params.grains,
             )
         )
-        return world
 
     def retune(self, world: World, old: PileParams, new: PileParams) -> None:
         """Pour at another rate or more grains, beside what every scene can change."""
@@ -94,7 +92,7 @@ class Pile(Scene[PileParams]):
         """Everything poured, at rest, and as steep as its friction says."""
         params: PileParams = history.params
         slope = angle_of_repose(world, floor=0.0)
-        law = params.make_material()
+        law = params.soil(world)
         low = 0.6 * math.degrees(math.atan(law.friction_kinetic))
         height = history.last("centre_height", 1.0)
         creep = float(abs(height[-1] - height[0]) / params.radius) if len(height) else math.nan

@@ -14,8 +14,8 @@ from berm.core.joints import Hinge
 from berm.core.report import StepReport
 from berm.core.shapes import Box, Plane
 from berm.scenes.base import SCENES, Outcome, Scene
-from berm.scenes.history import History
-from berm.scenes.params import STEEPER, GrainParams, inherited
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import STEEPER, GrainParams, inherited
 from berm.world.emitters import Emitter
 from berm.world.world import World
 
@@ -49,15 +49,15 @@ class Plank(Scene[PlankParams]):
     summary: ClassVar[str] = "grains tilt a hinged plank until weights slide down"
     seconds: ClassVar[float] = 6.0
     Params: ClassVar[type[PlankParams]] = PlankParams
+    needs: ClassVar[frozenset[str]] = frozenset({"bodies", "joints"})
 
     def duration(self, params: PlankParams) -> float:
         """Pour, and two seconds more."""
         return params.pouring + 2.0
 
-    def build(self, params: PlankParams) -> World:
-        """Return plank and weights at rest, and the spout."""
-        world = params.make_world()
-        law = params.make_material()
+    def fill(self, world: World, params: PlankParams) -> None:
+        """Add plank and weights at rest, and the spout."""
+        law = params.soil(world)
         wood = law.replace(name="wood", adhesion=0.0, density=700.0, restitution=0.05)
         brass = wood.replace(name="brass", friction=params.slip)
         world.add_body(Plane(), name="floor", material=wood)
@@ -90,7 +90,6 @@ class Plank(Scene[PlankParams]):
                 material=law, stop=params.pouring,
             )
         )  # fmt: skip
-        return world
 
     def observe(self, world: World, report: StepReport) -> Mapping[str, float]:
         """Angle (rad), torque of grains (N m), grains on it (kg), and the weights' ways (m)."""
@@ -129,7 +128,7 @@ class Plank(Scene[PlankParams]):
             Outcome("stays on its pivot", float(history["off_pivot"].max()) < 1e-3,
                     float(history["off_pivot"].max()), "below 1e-3", "m"),
         ]  # fmt: skip
-        friction = min(params.slip, params.make_material().friction_static)
+        friction = min(params.slip, params.soil(world).friction_static)
         limit = math.degrees(math.atan(friction))
         for k in range(len(PLACES)):
             ways = history[f"way {k + 1}"]

@@ -15,11 +15,11 @@ from berm.core.report import StepReport
 from berm.core.rotations import random_rotations, turned
 from berm.core.shapes import Box, Capsule
 from berm.laws.normal_hertz import effective_modulus
-from berm.scenes.base import SCENES, Outcome, Scene
-from berm.scenes.compound import Array, capped
-from berm.scenes.history import History
-from berm.scenes.params import SceneParams, inherited
-from berm.solvers.dem.solver import DEM
+from berm.scenes.base import SCENES, Outcome, Scene, Usual
+from berm.scenes.parts.compound import Array, fitted
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import SceneParams
+from berm.solvers.base import Solver
 from berm.world.world import World
 
 GRAVITY = 9.81  # m/s^2
@@ -35,12 +35,6 @@ class RingsParams(SceneParams):
 
     LIVE: ClassVar[tuple[str, ...]] = ()
 
-    solver: Literal["dem"] = Field("dem", description="dem: discrete elements, Bell 2005")
-    tangential: Literal["history", "capped", "none"] = inherited(
-        SceneParams, "tangential", "capped"
-    )
-    rolling: Literal["none", "constant", "spring"] = inherited(SceneParams, "rolling", "none")
-    steps_a_contact: int = inherited(SceneParams, "steps_a_contact", 15)
     size: Literal["small", "paper"] = Field(
         "small", description="small: 100 rings of 24 spheres; paper: 1,000 of 110, for hours"
     )
@@ -98,16 +92,6 @@ class RingsParams(SceneParams):
             friction_kinetic=friction, young_modulus=self.young_modulus,
         )  # fmt: skip
 
-    def make_solver(self) -> DEM:
-        """Return discrete elements with these laws."""
-        law: Any = self.tangential
-        if law == "capped":
-            law = capped(self.make_material(), self.radius, self.cluster().volume)
-        return DEM(
-            normal=self.normal, tangential=law, rolling=self.rolling, integrator=self.integrator,
-            steps_a_contact=self.steps_a_contact, skin=SKIN,
-        )  # fmt: skip
-
 
 @SCENES.register("rings")
 class Rings(Scene[RingsParams]):
@@ -117,14 +101,25 @@ class Rings(Scene[RingsParams]):
     summary: ClassVar[str] = "rings fall on 25 poles and scatter, or clump around them"
     seconds: ClassVar[float] = 3.0
     Params: ClassVar[type[RingsParams]] = RingsParams
+    solver: ClassVar[str] = "dem"
+    needs: ClassVar[frozenset[str]] = frozenset({"clusters"})
+    usual: ClassVar[Usual] = {
+        "dem": {"tangential": "capped", "rolling": "none", "steps_a_contact": 15, "skin": SKIN}
+    }
+
+    def solver_options(
+        self, kind: type[Solver], params: RingsParams, given: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return the laws; a viscosity of capped friction that fits the rings."""
+        options = super().solver_options(kind, params, given)
+        return fitted(options, params.make_material(), params.radius, params.cluster().volume)
 
     def duration(self, params: RingsParams) -> float:
         """As given."""
         return params.seconds
 
-    def build(self, params: RingsParams) -> World:
-        """Return the box, the poles, and the rings in the air."""
-        world = params.make_world()
+    def fill(self, world: World, params: RingsParams) -> None:
+        """Add the box, the poles, and the rings in the air."""
         law = params.make_material()
         half, shape = params.half_box, params.cluster()
         world.add_body(
@@ -143,7 +138,6 @@ class Rings(Scene[RingsParams]):
         rng = np.random.default_rng(params.seed)
         flat = np.array([1.0, 0.0, 0.0, 0.0]) + 0.15 * random_rotations(rng, len(where))
         world.add_clusters(shape, where, flat, material=law)
-        return world
 
     @staticmethod
     def _start(params: RingsParams, tall: float) -> Array:

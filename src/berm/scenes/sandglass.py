@@ -10,10 +10,10 @@ import numpy as np
 from pydantic import Field
 
 from berm.core.report import StepReport
-from berm.scenes.base import SCENES, Outcome, Scene
-from berm.scenes.compound import CompoundParams, pieces
-from berm.scenes.glass import add_gate, add_glass, beverloo
-from berm.scenes.history import History
+from berm.scenes.base import SCENES, Outcome
+from berm.scenes.parts.compound import CompoundParams, CompoundScene, pieces
+from berm.scenes.parts.glass import add_gate, add_glass, beverloo
+from berm.scenes.parts.history import History
 from berm.world.measure import steady_rate
 from berm.world.world import World
 
@@ -57,7 +57,7 @@ class SandglassParams(CompoundParams):
 
 
 @SCENES.register("sandglass")
-class Sandglass(Scene[SandglassParams]):
+class Sandglass(CompoundScene[SandglassParams]):
     """Two bulbs, a neck, and a gate that opens; grains with corners.
 
     **Deviation**: the glass is a smooth surface with friction; in print particles cover it.
@@ -73,9 +73,8 @@ class Sandglass(Scene[SandglassParams]):
         mass = params.number * params.grain_volume * params.make_material().density
         return round(params.settle + max(2.0 * mass / params.beverloo(), 1.0), 1)
 
-    def build(self, params: SandglassParams) -> World:
-        """Return the glass with a full upper bulb and a closed neck."""
-        world = params.make_world()
+    def fill(self, world: World, params: SandglassParams) -> None:
+        """Add the glass with a full upper bulb and a closed neck."""
         small, wide = params.neck_radius, params.bulb_radius
         rise = (wide - small) * math.tan(math.radians(params.slope))
         where = self._filling(params, small, wide, rise)
@@ -84,7 +83,6 @@ class Sandglass(Scene[SandglassParams]):
         gate = params.wall(SMOOTH, "gate")
         add_gate(world, small, 2 * params.reach, params.settle, gate)
         params.put(world, where)
-        return world
 
     @staticmethod
     def _filling(params: SandglassParams, small: float, wide: float, rise: float) -> np.ndarray:

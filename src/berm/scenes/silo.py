@@ -12,9 +12,10 @@ from pydantic import Field
 from berm.core.motion import Linear
 from berm.core.report import StepReport
 from berm.core.shapes import Cylinder, Plane
-from berm.scenes.base import SCENES, Outcome, Scene
-from berm.scenes.history import History
-from berm.scenes.params import GrainParams, SceneParams, inherited
+from berm.scenes.base import SCENES, Outcome, Scene, Usual
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import GrainParams, inherited
+from berm.solvers.dem.solver import DEM
 from berm.world.packings import lattice
 from berm.world.world import World
 
@@ -32,8 +33,6 @@ class SiloParams(GrainParams):
 
     LIVE: ClassVar[tuple[str, ...]] = ("friction", "friction_kinetic", "restitution")
 
-    solver: Literal["p2", "published", "serial", "dem"] = inherited(SceneParams, "solver", "dem")
-    rolling: Literal["none", "constant", "spring"] = inherited(SceneParams, "rolling", "none")
     friction: float | None = inherited(GrainParams, "friction", 0.5)
     friction_kinetic: float | None = inherited(GrainParams, "friction_kinetic", 0.5)
     wall_friction: float = Field(0.5, ge=0.0, le=10.0, description="friction of tube and grains")
@@ -69,15 +68,16 @@ class Silo(Scene[SiloParams]):
     summary: ClassVar[str] = "a tall tube of grains: the wall carries most of the weight (Janssen)"
     seconds: ClassVar[float] = 2.4
     Params: ClassVar[type[SiloParams]] = SiloParams
+    solver: ClassVar[str] = "dem"
+    usual: ClassVar[Usual] = {"dem": {"rolling": "none", "cohesion": "area"}}
 
     def duration(self, params: SiloParams) -> float:
         """Settle, sink, rest."""
         return round(params.sinks_until + REST, 2)
 
-    def build(self, params: SiloParams) -> World:
-        """Return the tube, filled a little more loosely than it will be."""
-        world = params.make_world()
-        law = params.make_material()
+    def fill(self, world: World, params: SiloParams) -> None:
+        """Add the tube, filled a little more loosely than it will be."""
+        law = params.soil(world)
         large, tube = params.radii[1], params.tube
         filled = 2.0 * tube * params.height
         count = int(LOOSE * math.pi * tube**2 * filled / (4 / 3 * math.pi * params.radius**3))
@@ -103,7 +103,6 @@ class Silo(Scene[SiloParams]):
         inside = np.hypot(place[:, 0], place[:, 1]) < tube - large
         chosen = np.flatnonzero(inside)[np.argsort(place[inside, 2], kind="stable")[:count]]
         world.add_grains(place[chosen], radii[chosen], material=law)
-        return world
 
     def observe(self, world: World, report: StepReport) -> Mapping[str, float]:
         """Shares of the weight that floor and tube carry, and the height of the filling (m)."""
@@ -130,12 +129,13 @@ class Silo(Scene[SiloParams]):
             Outcome("speed at the end", speed < 0.01, speed, "below 0.01 (rms)", "m/s"),
             Outcome("grains outside", out == 0, out, "0"),
         ]  # fmt: skip
-        smooth = params.wall_friction == 0.0 or params.tangential == "none"
+        shear = world.solver.tangential.name if isinstance(world.solver, DEM) else "history"
+        smooth = params.wall_friction == 0.0 or shear == "none"
         if smooth:
             outcomes.append(Outcome("floor / weight", abs(floor - 1) < 0.02, floor,
                                     "1 +- 2 %: a smooth wall carries nothing"))  # fmt: skip
         elif params.height >= DEEP and params.wall_friction >= 0.5:
-            most = CARRIED[params.tangential] if params.solver == "dem" else CARRIED["history"]
+            most = CARRIED.get(shear, CARRIED["capped"])
             outcomes.append(Outcome("floor / weight", floor <= most, floor,
                                     f"at most {most} at {diameters:.1f} diameters"))  # fmt: skip
         else:

@@ -14,8 +14,8 @@ from berm.core.motion import Keyframes
 from berm.core.report import StepReport
 from berm.core.shapes import Plane
 from berm.scenes.base import SCENES, Outcome, Scene
-from berm.scenes.history import History
-from berm.scenes.params import SceneParams
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import SceneParams
 from berm.world.world import World
 
 GRAVITY = 9.81  # m/s^2
@@ -54,9 +54,8 @@ class Slope(Scene[SlopeParams]):
         """Settle, tilt, and hold."""
         return 1.0 + (params.start + BEYOND) / params.rate + HOLD
 
-    def build(self, params: SlopeParams) -> World:
-        """Return grains at rest on a plane that is already tilted by a part of the angle."""
-        world = params.make_world()
+    def fill(self, world: World, params: SlopeParams) -> None:
+        """Add grains at rest on a plane that is already tilted by a part of the angle."""
         first = math.radians(max(params.slip_angle - params.start, 0.0))
         last = math.radians(params.slip_angle + BEYOND)
         tilting = (last - first) / math.radians(params.rate)
@@ -78,7 +77,6 @@ class Slope(Scene[SlopeParams]):
         flat = np.stack([cells % side, cells // side], axis=1) - 0.5 * (side - 1)
         local = np.column_stack([4 * params.radius * flat, np.full(len(cells), params.radius)])
         world.add_grains(local @ plane.rotation.T, params.radius, material=law)
-        return world
 
     def observe(self, world: World, report: StepReport) -> Mapping[str, float]:
         """Angle (degrees), and mean speed (m/s) of the grains down the plane."""

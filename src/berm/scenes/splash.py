@@ -12,9 +12,9 @@ from pydantic import Field
 from berm.core.materials import Material, material
 from berm.core.report import StepReport
 from berm.core.shapes import Box, Plane, Sphere
-from berm.scenes.base import SCENES, Outcome, Scene
-from berm.scenes.compound import CompoundParams, pieces
-from berm.scenes.history import History
+from berm.scenes.base import SCENES, Outcome
+from berm.scenes.parts.compound import CompoundParams, CompoundScene, pieces
+from berm.scenes.parts.history import History
 from berm.world.cover import cover
 from berm.world.emitters import Emitter
 from berm.world.measure import height_profile
@@ -74,7 +74,7 @@ class SplashParams(CompoundParams):
 
 
 @SCENES.register("splash")
-class Splash(Scene[SplashParams]):
+class Splash(CompoundScene[SplashParams]):
     """A ball is thrown into a heap that has come to rest, towards a wall.
 
     **Deviation**: the floor is as rough as the grains and the wall is a smooth plate; in print
@@ -90,9 +90,8 @@ class Splash(Scene[SplashParams]):
         """Until the ball arrives, and the time after it."""
         return params.settle + params.after
 
-    def build(self, params: SplashParams) -> World:
-        """Return the heap as loose as it was strewn, the wall, and the ball in the air."""
-        world = params.make_world()
+    def fill(self, world: World, params: SplashParams) -> None:
+        """Add the heap as loose as it was strewn, the wall, and the ball in the air."""
         tall, wide = params.heap
         world.add_body(Plane(), name="floor", material="rough wall")
         thick = max(0.1 * wide, 2 * params.reach)
@@ -103,7 +102,6 @@ class Splash(Scene[SplashParams]):
         )  # fmt: skip
         params.put(world, self._heap(params))
         world.add_emitter(self._ball(params))
-        return world
 
     @staticmethod
     def _heap(params: SplashParams) -> np.ndarray:

@@ -13,8 +13,8 @@ from berm.core.joints import Hinge
 from berm.core.report import StepReport
 from berm.core.shapes import Box, Mesh
 from berm.scenes.base import SCENES, Outcome, Scene
-from berm.scenes.history import History
-from berm.scenes.params import STEEPER, GrainParams, inherited
+from berm.scenes.parts.history import History
+from berm.scenes.parts.params import STEEPER, GrainParams, inherited
 from berm.world.emitters import Emitter, Sink
 from berm.world.world import World
 
@@ -48,15 +48,15 @@ class Wheel(Scene[WheelParams]):
     summary: ClassVar[str] = "falling grains turn a paddle wheel on a hinge"
     seconds: ClassVar[float] = 5.0
     Params: ClassVar[type[WheelParams]] = WheelParams
+    needs: ClassVar[frozenset[str]] = frozenset({"bodies", "joints"})
 
     def duration(self, params: WheelParams) -> float:
         """As long as grains pour."""
         return params.pouring
 
-    def build(self, params: WheelParams) -> World:
-        """Return the wheel at rest under the spout, between two smooth plates."""
-        world = params.make_world()
-        law = params.make_material()
+    def fill(self, world: World, params: WheelParams) -> None:
+        """Add the wheel at rest under the spout, between two smooth plates."""
+        law = params.soil(world)
         wheel = world.add_body(
             paddle_wheel(params.wheel, params.width, params.paddles), name="wheel",
             material=law.replace(name="wood", adhesion=0.0), dynamic=True,
@@ -81,7 +81,6 @@ class Wheel(Scene[WheelParams]):
         )  # fmt: skip
         below = -1.8 * params.wheel
         world.add_sink(Sink((-np.inf, -np.inf, -np.inf), (np.inf, np.inf, below)))
-        return world
 
     def observe(self, world: World, report: StepReport) -> Mapping[str, float]:
         """Angle (rad), speed (rad/s), torques of grains and axle (N m), energy (J), poured (kg)."""

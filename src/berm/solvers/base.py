@@ -66,17 +66,22 @@ class Solver(ABC):
         @SOLVERS.register("name")
         @dataclass
         class Mine(Solver):
-            iterations: int = whole(10, 1, 1000)
+            iterations: int = whole(10, 1, 1000, "passes over the contacts")
             name = "name"
             can = frozenset({"bodies"})
 
     can: which of CAPABILITIES it has; what it has not is refused when it is added to a world.
-    precision: of the grains' numbers where the user does not say.
+    precision: of the grains' numbers where the user does not say. variants: sets of options that
+    have a name of their own; form_option: the one that may follow a name after a colon, "vts:ij";
+    live: options that can change while a world runs.
     """
 
     name: ClassVar[str]
     can: ClassVar[frozenset[str]] = frozenset()
     precision: ClassVar[str] = "float32"
+    variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    form_option: ClassVar[str] = ""
+    live: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         options.check(self)
@@ -137,15 +142,7 @@ def load_all() -> None:
                 importlib.import_module(f"{folder.name}.{name}")
 
 
-def make_solver(name: str, given: Mapping[str, Any] | None = None) -> Solver:
-    """Return a new solver by name, with options; what it does not have is refused."""
-    load_all()
-    kind = SOLVERS.get(name)
-    options.check_names(kind, given or {})
-    return kind(**(given or {}))
-
-
-def require(solver: Solver, capability: str, what: str) -> None:
+def require(solver: Solver | type[Solver], capability: str, what: str) -> None:
     """Refuse `what` where the solver cannot take it, and name those that can."""
     if capability in solver.can:
         return

@@ -2,9 +2,9 @@
 
 A solver is a dataclass whose fields are made by the functions here:
 
-    iterations: int = whole(15, 1, 100_000)
-    skin: float = number(0.1, 0.0, 2.0, "radii")
-    friction: str = choice("cone", ("cone", "box"))
+    iterations: int = whole(15, 1, 100_000, "passes over the contacts")
+    skin: float = number(0.1, 0.0, 2.0, "margin of the list of pairs", "radii")
+    friction: str = choice("cone", ("cone", "box"), "how friction is bounded")
 """
 
 from __future__ import annotations
@@ -23,28 +23,34 @@ from berm.core.errors import InputError
 
 @dataclass(frozen=True)
 class Option:
-    """What an option may be. allowed: in words, for an error; read: the value, or an InputError."""
+    """What an option is and may be.
 
+    about: in words; allowed: in words, for an error; read: returns the value, or an InputError;
+    kind: "int", "float", "bool", "choice" or "text"; names: gives the words of a choice.
+    """
+
+    about: str
     allowed: str
     read: Callable[[str, Any], Any]
+    kind: str
     low: float | None = None
     high: float | None = None
-    choices: tuple[Any, ...] = ()
     unit: str = ""
+    names: Callable[[], Iterable[str]] | None = None
 
 
-def whole(default: int | None, low: int, high: int) -> Any:
+def whole(default: int | None, low: int, high: int, about: str) -> Any:
     """Return a field for a whole number; 3.0 is one. With a default of None, None is allowed."""
     words = _or_none(f"a whole number from {low} to {high}", default)
 
     def read(what: str, value: Any) -> int:
         return int(checks.number(what, value, words, lambda x: low <= x <= high and x % 1 == 0))
 
-    return _field(default, Option(words, read, low, high))
+    return _field(default, Option(about, words, read, "int", low, high))
 
 
 def number(
-    default: float | None, low: float, high: float, unit: str = "", above: bool = False
+    default: float | None, low: float, high: float, about: str, unit: str = "", above: bool = False
 ) -> Any:
     """Return a field for a number; above: `low` itself is not allowed."""
     range_ = f"above {low:g}, at most {high:g}" if above else f"{low:g} to {high:g}"
@@ -55,23 +61,26 @@ def number(
             what, value, words, lambda x: low <= x <= high and not (above and x == low)
         )
 
-    return _field(default, Option(words, read, low, high, unit=unit))
+    return _field(default, Option(about, words, read, "float", low, high, unit))
 
 
-def choice(default: str | None, names: Iterable[str]) -> Any:
+def choice(default: str | None, names: Iterable[str], about: str) -> Any:
     """Return a field for one of several words."""
     known = tuple(names)
     words = _or_none(", ".join(known), default)
+    listed = known if default is not None else ("none", *known)
 
-    def read(what: str, value: Any) -> str:
+    def read(what: str, value: Any) -> str | None:
+        if default is None and value == "none":
+            return None
         if not isinstance(value, str) or value not in known:
             raise InputError(what, value, words)
         return value
 
-    return _field(default, Option(words, read, choices=known))
+    return _field(default, Option(about, words, read, "choice", names=lambda: listed))
 
 
-def flag(default: bool) -> Any:
+def flag(default: bool, about: str) -> Any:
     """Return a field for a switch."""
 
     def read(what: str, value: Any) -> bool:
@@ -79,12 +88,16 @@ def flag(default: bool) -> Any:
             raise InputError(what, value, "true or false")
         return bool(value)
 
-    return _field(default, Option("true or false", read, choices=(True, False)))
+    return _field(default, Option(about, "true or false", read, "bool"))
 
 
-def made_by(default: Any, make: Callable[[Any], Any], allowed: str) -> Any:
-    """Return a field for something that `make` makes of what was given, or refuses."""
-    return _field(default, Option(allowed, lambda _, value: make(value)))
+def made_by(
+    default: Any, make: Callable[[Any], Any], about: str, names: Callable[[], Iterable[str]]
+) -> Any:
+    """Return a field for something that `make` makes, or refuses; names: those that it knows."""
+    return _field(
+        default, Option(about, about, lambda _, given: make(given), "choice", names=names)
+    )
 
 
 def declared(solver: Any) -> dict[str, Option]:

@@ -23,8 +23,8 @@ from berm.core.joints import Joint, Joints
 from berm.core.materials import Material, material
 from berm.core.motion import Motion, Steered
 from berm.core.report import StepReport
-from berm.solvers import SOLVERS
-from berm.solvers.base import Solver, make_solver, require
+from berm.solvers.base import Solver, require
+from berm.solvers.choice import make_solver, names
 from berm.world.clumps import add_clusters, cover_body, remove_with_clumps
 from berm.world.emitters import Emitter, Sink
 from berm.world.separate import separate
@@ -53,7 +53,7 @@ class World(Shown):
         self.seed = checks.whole("world: seed", seed, 0)
         self.solver: Solver = make_solver(solver) if isinstance(solver, str) else solver
         if not isinstance(self.solver, Solver):
-            raise InputError("world: solver", solver, ", ".join(SOLVERS.names()) + ", or P2(...)")
+            raise InputError("world: solver", solver, ", ".join(names()) + ", or P2(...)")
         precision = precision or self.solver.precision
         if precision not in PRECISIONS:
             raise InputError("world: precision", precision, ", ".join(PRECISIONS))
@@ -283,6 +283,8 @@ class World(Shown):
         """Pour grains from now on."""
         if not isinstance(emitter, Emitter):
             raise InputError("emitter", emitter, "an Emitter")
+        if emitter.cluster is not None:
+            require(self.solver, "clusters", f"emitter of cluster {emitter.cluster.name!r}")
         emitter.attach(len(self.emitters), self.seed)
         self.emitters.append(emitter)
         return emitter

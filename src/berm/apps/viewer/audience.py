@@ -14,7 +14,7 @@ from berm.core.errors import InputError
 if TYPE_CHECKING:
     from berm.apps.job import Job, Request
     from berm.core.report import StepReport
-    from berm.scenes.params import SceneParams
+    from berm.scenes.parts.setup import Setup
     from berm.world.world import World
 
 LOOK = 0.2  # s between two looks at whether to end
@@ -38,8 +38,7 @@ class Audience:
     ) -> None:
         check_installed()
         self.quiet = request.quiet
-        params = one.params if one.scene else None
-        program = Program(one.name, _refuse, one.scene, params, steps * world.dt)
+        program = Program(one.name, _refuse, one.setup, steps * world.dt)
         self.live = Live(program, note)
         self.live.can = COMMANDS - {"reset"}
         self.live.pace.speed = float("inf")  # until somebody asks for less
@@ -70,11 +69,11 @@ class Audience:
 
     @property
     def changes(self) -> dict[str, Any] | None:
-        """The parameters in effect, if somebody changed some."""
+        """The parameters and the solver in effect, if somebody changed some."""
         live = self.live
-        if live.params is None or live.params == live.program.params:
+        if live.setup is None or live.setup == live.program.setup:
             return None
-        return live.params.model_dump(mode="json")
+        return live.setup.dump()
 
     def stay(self, stop: Callable[[], bool]) -> None:
         """Go on showing the last moment while somebody looks, or until Ctrl-C."""
@@ -94,5 +93,5 @@ class Audience:
         self.server.stop()
 
 
-def _refuse(params: SceneParams | None) -> World:
+def _refuse(setup: Setup | None) -> World:
     raise InputError("reset: this run is being recorded", allowed="`berm view` for a new start")

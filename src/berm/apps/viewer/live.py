@@ -24,8 +24,7 @@ from berm.core.report import StepReport
 from berm.core.shapes import HeightField
 from berm.render import colours
 from berm.render.stage import Stage, moment_of, stage_of
-from berm.scenes.base import Scene
-from berm.scenes.params import SceneParams
+from berm.scenes.parts.setup import Setup
 from berm.world.world import World
 
 PLOT_EVERY = 1.0 / 30.0  # s of simulated time between two rows of the plots, at least
@@ -37,15 +36,14 @@ COMMANDS = frozenset({"pause", "resume", "step", "speed", "set", "keys", "reset"
 
 @dataclass(frozen=True)
 class Program:
-    """What is run: a world, how it is built, and the parameters that it is built from.
+    """What is run: a world, how it is built, and the parameters and solver that it is built from.
 
     end: simulated time (s) at which the session holds; None: never.
     """
 
     name: str
-    build: Callable[[SceneParams | None], World]
-    scene: Scene[Any] | None = None
-    params: SceneParams | None = None
+    build: Callable[[Setup | None], World]
+    setup: Setup | None = None
     end: float | None = None
 
     @classmethod
@@ -53,7 +51,7 @@ class Program:
         """Return a program that runs a world as it is; a reset brings it back to this moment."""
         start = world.state()
 
-        def build(params: SceneParams | None) -> World:
+        def build(setup: Setup | None) -> World:
             if world.step_count != start["step_count"]:
                 world.restore(copy.deepcopy(start))
             return world
@@ -83,8 +81,8 @@ class Live(BaseSession):
         super().__init__(clock)
         self.program, self.note_change = program, note_change
         self.can = COMMANDS
-        self.params = program.params  # in effect
-        self.next_params = program.params  # for the next reset
+        self.setup = program.setup  # in effect
+        self.next_setup = program.setup  # for the next reset
         self.world: World | None = None
         self.patience = float("inf")  # s that it stays held when all viewers have gone
         self.factor = float("nan")  # simulated time over wall time
@@ -99,12 +97,12 @@ class Live(BaseSession):
 
     def hello(self) -> dict[str, Any]:
         """Return scene, parameters and keys."""
-        scene, params, world = self.program.scene, self.next_params, self.world
-        listed = parameters.describe(scene, params) if scene and params else []
+        setup, world = self.next_setup, self.world
+        scene = setup.scene if setup is not None else None
         return {
             "scene": self.program.name,
             "title": scene.summary if scene else self.program.name,
-            "parameters": listed,
+            "parameters": parameters.describe(setup) if setup is not None else [],
             "keys": [{"key": key, "does": does} for key, does in (scene.keys if scene else ())],
             "duration": self.program.end,
             "frames": None,
@@ -245,7 +243,7 @@ class Live(BaseSession):
 
     def run(self) -> None:
         """Build, compile, and step until told to stop; a failure is shown and can be reset."""
-        self.attempt(lambda: self._begin(self.params))
+        self.attempt(lambda: self._begin(self.setup))
         while not self.stopping.is_set():
             self.obey_all()
             self.hold()
@@ -260,9 +258,9 @@ class Live(BaseSession):
             self.fail(error)
             self.show()
 
-    def _begin(self, params: SceneParams | None) -> None:
+    def _begin(self, setup: Setup | None) -> None:
         """Build the world and start it."""
-        world = self.program.build(params)
+        world = self.program.build(setup)
         world.inputs.by_hand = True  # a person steers from the start, not the scene's script
         self.open(world)
         self._warm_up()
@@ -315,38 +313,40 @@ class Live(BaseSession):
             self.note_change("inputs", **inputs.state())
 
     def _set(self, name: str, value: Any) -> None:
-        scene, params, later = self.program.scene, self.params, self.next_params
-        if scene is None or params is None or later is None:
+        setup, later = self.setup, self.next_setup
+        if setup is None or later is None:
             raise InputError("set: unknown parameter", name, "none: this world has no parameters")
-        self.next_params = parameters.changed(scene, later, {name: value})
-        if name in scene.live_names():
+        self.next_setup = later.changed({name: value})
+        if name in setup.live_names():
             try:
-                new = parameters.changed(scene, params, {name: value})
+                new = setup.changed({name: value})
                 assert self.world is not None
-                scene.retune(self.world, params, new)
+                setup.retune(self.world, new)
             except BermError:
-                self.next_params = later
+                self.next_setup = later
                 raise
-            self.params = new
+            self.setup = new
             if self.note_change is not None:
                 self.note_change("parameter", name=name, value=value)
-        self._tell_parameters([name])
+        self._tell_changes(later, [name])
 
     def _reset(self, given: dict[str, Any]) -> None:
-        scene, later = self.program.scene, self.next_params
-        if given and (scene is None or later is None):
+        later = self.next_setup
+        if given and later is None:
             raise InputError("reset: parameters", sorted(given), "none: this world has none")
-        if scene is not None and later is not None:
-            later = parameters.changed(scene, later, given)
+        new = later.changed(given) if later is not None else None
         held = not (self.running or self.error or self.finished)
-        self._begin(later)
-        self.params = self.next_params = later
+        self._begin(new)
+        self.setup = self.next_setup = new
         self.running = not held
-        self._tell_parameters()
+        self._tell_changes(later)
 
-    def _tell_parameters(self, names: list[str] | None = None) -> None:
-        if self.next_params is None:
+    def _tell_changes(self, before: Setup | None, names: list[str] | None = None) -> None:
+        """Tell all viewers the values by these names; another solver has other options."""
+        if self.next_setup is None or before is None:
             return
-        values = self.next_params.in_effect()
+        if self.next_setup.option_names() != before.option_names():
+            self.hub.greet_all()
+        values = parameters.shown(self.next_setup)
         chosen = values if names is None else {name: values[name] for name in names}
         self.hub.answer(0, {"type": "parameters", "values": chosen})

@@ -5,47 +5,64 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import ValidationError
-
-from berm.apps.listing import UNIT, allowed
-from berm.core.errors import InputError
-from berm.scenes.base import Scene
-from berm.scenes.params import SceneParams
+from berm.apps.listing import UNIT
+from berm.scenes.parts.params import SceneParams
+from berm.scenes.parts.setup import OF_SOLVER, SOLVER, Setup
+from berm.solvers.choice import names
+from berm.solvers.options import Option, declared
 
 WIDE = 20.0  # bounds this many times beyond the value say nothing about where to look
 DECADE = 10.0
 LOG_FROM = 50.0  # ratio of the ends of a slider from which on it counts in powers
+SLIDERS = {  # of solvers: where a person would look
+    "solver.iterations": (1, 50),
+    "solver.substeps": (1, 50),
+    "solver.sleep": (0.0, 2.0e-3),
+}
+SOLVER_SCHEMA = {"type": "string", "description": "the method that moves grains and bodies"}
+JSON_KINDS = {"int": "integer", "float": "number", "bool": "boolean", "choice": "string"}
 _KINDS = {"integer": "int", "number": "float", "boolean": "bool", "string": "text"}
 
 
-def describe(scene: Scene[Any], params: SceneParams) -> list[dict[str, Any]]:
-    """Return every parameter of a scene for `hello`, those of its own first."""
+def describe(setup: Setup) -> list[dict[str, Any]]:
+    """Return every parameter of a scene for `hello`, those of its own first, then the solver."""
+    params = setup.params
     fields = type(params).model_fields
     schema = type(params).model_json_schema()["properties"]
-    effect, live = params.in_effect(), scene.live_names()
+    effect, live = shown(setup), setup.live_names()
     base: type[SceneParams] = type(params).__mro__[1]
     own = [name for name in fields if name not in base.model_fields]
-    names = [*own, *(name for name in fields if name not in own)]
-    return [_one(name, schema[name], effect[name], live, params.SLIDERS) for name in names]
+    order = [*own, *(name for name in fields if name not in own)]
+    listed = [_one(name, schema[name], effect[name], live, params.SLIDERS) for name in order]
+    able = names(setup.scene.needs)
+    if setup.solver.name not in able:  # with a form behind a colon
+        able = [setup.solver.name, *able]
+    listed.append(_one(SOLVER, SOLVER_SCHEMA | {"enum": able}, effect[SOLVER], live, {}))
+    for option, what in declared(setup.solver.kind).items():
+        name = OF_SOLVER + option
+        listed.append(_one(name, _schema_of(what), effect[name], live, SLIDERS))
+    return listed
 
 
-def changed(scene: Scene[Any], params: SceneParams, given: Mapping[str, Any]) -> SceneParams:
-    """Return the parameters with some of them changed; a wrong one is named with its bounds."""
-    schema = type(params).model_json_schema()["properties"]
-    for name in given:
-        if name not in schema:
-            raise InputError(f"scene {scene.name}: unknown parameter", name, ", ".join(schema))
-    try:
-        made = type(params).model_validate({**params.model_dump(), **given})
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = str(first["loc"][0]) if first["loc"] else ""
-        if name not in schema:
-            raise InputError(f"scene {scene.name}: {first['msg']}") from None
-        raise InputError(
-            f"scene {scene.name}: {name}", first["input"], allowed(schema[name])
-        ) from None
-    made.in_effect()  # raises what material and solver do not take
+def shown(setup: Setup) -> dict[str, Any]:
+    """Return the values in effect as a page shows them: words of choices, of laws their names."""
+    values = setup.in_effect()
+    for option, what in declared(setup.solver.kind).items():
+        value = values[OF_SOLVER + option]
+        if what.names is not None:
+            law = value["law"] if isinstance(value, dict) else value
+            values[OF_SOLVER + option] = "none" if law is None else law
+    return values
+
+
+def _schema_of(option: Option) -> dict[str, Any]:
+    """Return an option of a solver as a JSON schema says it."""
+    unit = f" ({option.unit})" if option.unit else ""
+    made: dict[str, Any] = {"type": JSON_KINDS[option.kind], "description": option.about + unit}
+    if option.names is not None:
+        made["enum"] = list(option.names())
+    if option.low is not None:
+        made |= {"minimum": option.low, "maximum": option.high}
     return made
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import sys
 import threading
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from berm.apps.viewer.live import Program
     from berm.apps.viewer.server import Server
     from berm.apps.viewer.session import BaseSession
-    from berm.scenes.params import SceneParams
+    from berm.scenes.parts.setup import Setup
     from berm.world.world import World
 
 RECORDINGS = (".h5", ".hdf5")
@@ -97,15 +96,11 @@ def program_of(one: Job, request: Request) -> Program:
     """Return what a live session runs; without --seconds it goes on for ever."""
     from berm.apps.viewer.live import Program
 
-    def build(params: SceneParams | None) -> World:
-        if params is None:
-            return one.build()
-        # everything that was typed is in the parameters by now
-        again = dataclasses.replace(request, parameters=params.model_dump(), solver=None, seed=None)
-        return job.make_job(again).build()
+    def build(setup: Setup | None) -> World:
+        return one.build() if setup is None else setup.build()
 
     end = one.seconds if request.seconds is not None else None
-    return Program(one.name, build, one.scene, one.params if one.scene else None, end)
+    return Program(one.name, build, one.setup, end)
 
 
 def serve(session: BaseSession, request: Request) -> Server:

@@ -20,7 +20,7 @@ from berm.kernels.dem import body_blocks, leap_frog
 from berm.kernels.dem import pair_forces as stats
 from berm.kernels.dem.totals import body_energy, grain_totals, lightest_body
 from berm.kernels.jit import address, use_threads_for
-from berm.laws.base import ROLES, Law, NormalLaw, law
+from berm.laws.base import ROLES, Law, NormalLaw, law, laws_of
 from berm.laws.compose import composed
 from berm.solvers.base import SOLVERS, Solver, Stages, WorldView
 from berm.solvers.dem import rkf45
@@ -45,28 +45,38 @@ LONGEST = 1e3  # s: of a step that a user may give; the contact time asks for fa
 class DEM(Solver):
     """Contact forces from overlaps and velocities, integrated with small steps, [Bell05].
 
-    normal, tangential, rolling, cohesion: contact laws, by name, as {law: name, option: value}, or
-    as objects of `berm.laws`. integrator: "verlet" (fixed steps) or "rkf45" (adaptive, 3.4).
-    step_size (s): None: contact time / steps_a_contact; the world's step is cut into whole steps of
-    the solver. tolerance: of RKF45, in smallest radii and their speed of fall. skin: margin of the
-    neighbour list, in radii. start_overlap: the largest, in radii, that is taken for a start and
-    not for a mistake.
+    Contact laws are given by name, as {law: name, option: value}, or as objects of `berm.laws`. The
+    world's step is cut into whole steps of the solver.
     """
 
-    normal: Any = made_by("hertz", partial(law, "normal"), "a normal law")
-    tangential: Any = made_by("history", partial(law, "tangential"), "a shear law")
-    rolling: Any = made_by("none", partial(law, "rolling"), "a rolling law")
-    cohesion: Any = made_by("none", partial(law, "cohesion"), "a cohesion law")
-    integrator: str = choice("verlet", INTEGRATORS)
-    step_size: float | None = number(None, 0.0, LONGEST, "s", above=True)
-    steps_a_contact: int = whole(25, FEWEST, 10_000)
-    tolerance: float = number(1e-4, 1e-12, 1.0)
-    skin: float = number(0.3, 0.01, 2.0, "radii")
-    start_overlap: float = number(0.1, 0.0, 2.0, "radii")
+    normal: Any = made_by("hertz", partial(law, "normal"), "normal law", partial(laws_of, "normal"))
+    tangential: Any = made_by(
+        "history", partial(law, "tangential"), "shear law", partial(laws_of, "tangential")
+    )
+    rolling: Any = made_by(
+        "none", partial(law, "rolling"), "rolling friction law", partial(laws_of, "rolling")
+    )
+    cohesion: Any = made_by(
+        "none", partial(law, "cohesion"), "law by which the materials' adhesion pulls",
+        partial(laws_of, "cohesion"),
+    )  # fmt: skip
+    integrator: str = choice("verlet", INTEGRATORS, "fixed steps, or adaptive ones (3.4)")
+    step_size: float | None = number(
+        None, 0.0, LONGEST, "step; none: contact time / steps_a_contact", "s", above=True
+    )
+    steps_a_contact: int = whole(25, FEWEST, 10_000, "steps in the shortest contact time")
+    tolerance: float = number(
+        1e-4, 1e-12, 1.0, "of RKF45, in smallest radii and their speed of fall"
+    )
+    skin: float = number(0.3, 0.01, 2.0, "margin of the neighbour list", "radii")
+    start_overlap: float = number(
+        0.1, 0.0, 2.0, "the largest that is taken for a start and not for a mistake", "radii"
+    )
 
     name = "dem"
     can = frozenset({"rotation", "clusters", "bodies", "adhesion"})
     precision = "float64"
+    form_option = "integrator"
 
     @property
     def laws(self) -> dict[str, Law]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -37,39 +37,57 @@ MEMORY = 0.5  # the largest that is stable for every wavelength, docs/theory/p2.
 class P2(Solver):
     """Position-based grains with visco-elastic contact, friction and adhesion, [Holz14].
 
-    averaging: "sweep" (each correction at once, parallel by colours, conserves momentum; default),
-    "mass" (all corrections side by side with split masses, conserves momentum), "count" (the
-    published average (9)), or "serial" (published corrections, Gauss-Seidel, one thread).
-    iterations, substeps: passes over the contacts a substep, substeps a step.
-    memory: part of the contacts' impulses that the next substep starts from.
-    relaxation: factor of the inverse mass that a contact sees; below 1: over-relaxation.
-    acceleration: factor of the improved-Jacobi term, [Francu14] (36)-(38), for "mass" with several
-    iterations.
-    eps_depth: error reduction by depth (37), published form only.
-    sleep: displacement a step (m) below which a grain stays where it is (Sec. 7); 0: off.
-    retest: published form: test C_s <= 0 in every iteration instead of once a step.
-    skin: width of the neighbour list's margin, in radii.
-    slip_speed: relative speed (m/s) above which kinetic friction holds; None: 1.5 g h.
-    adhesion_area: "whole", pi r_min^2 as soon as grains touch, which makes a cohesive soil
-    (conserving forms only, and their default), or "overlap", as printed (36), which is friction
-    rather than cohesion (default of the published forms).
+    The forms ("averaging"): "sweep", the default, corrects at once, parallel by colours, and "mass"
+    side by side with split masses; both conserve momentum. "count" is the published average (9),
+    "serial" applies the published corrections one after the other on one thread.
+
+    adhesion_area: "whole", pi r_min^2 as soon as grains touch, makes a cohesive soil (conserving
+    forms only, and their default); "overlap", as printed (36), is friction rather than cohesion
+    (default of the published forms).
     """
 
-    averaging: str = choice("sweep", FORMS.names())
-    iterations: int = whole(1, 1, 100_000)
-    substeps: int = whole(10, 1, 100_000)
-    memory: float = number(MEMORY, 0.0, 1.0)
-    relaxation: float = number(1.0, 0.1, 4.0)
-    acceleration: float = number(0.0, 0.0, 1.0)
-    eps_depth: float = number(0.0, 0.0, 1.0)
-    sleep: float = number(0.0, 0.0, 1.0, "m")
-    retest: bool = flag(False)
-    skin: float = number(0.1, 0.0, 2.0, "radii")
-    slip_speed: float | None = number(None, 0.0, 1e3, "m/s")
-    adhesion_area: str | None = choice(None, ("whole", "overlap"))
+    averaging: str = choice(
+        "sweep", FORMS.names(), "how corrections of one grain come together: sweep and mass "
+        "conserve momentum, count is the published average (9), serial takes them in turn",
+    )  # fmt: skip
+    iterations: int = whole(1, 1, 100_000, "passes over the contacts a substep")
+    substeps: int = whole(10, 1, 100_000, "substeps a step")
+    memory: float = number(
+        MEMORY, 0.0, 1.0, "part of the contacts' impulses that the next substep starts from"
+    )
+    relaxation: float = number(
+        1.0, 0.1, 4.0, "factor of the inverse mass that a contact sees; below 1: over-relaxation"
+    )
+    acceleration: float = number(
+        0.0, 0.0, 1.0, "factor of the improved-Jacobi term, [Francu14] (36)-(38); form mass only"
+    )
+    eps_depth: float = number(0.0, 0.0, 1.0, "error reduction by depth (37); published forms only")
+    sleep: float = number(
+        0.0, 0.0, 1.0, "displacement a step below which a grain stays where it is (Sec. 7); 0: off",
+        "m",
+    )  # fmt: skip
+    retest: bool = flag(
+        False, "published forms: test C_s <= 0 in every iteration instead of once a step"
+    )
+    skin: float = number(0.1, 0.0, 2.0, "margin of the list of pairs", "radii")
+    slip_speed: float | None = number(
+        None, 0.0, 1e3, "relative speed above which kinetic friction holds; none: 1.5 g h", "m/s"
+    )
+    adhesion_area: str | None = choice(
+        None, ("whole", "overlap"), "surface with which grains stick; none: by the form"
+    )
 
     name = "p2"
     can = frozenset({"bodies", "joints", "adhesion"})
+    form_option = "averaging"
+    live = ("iterations", "substeps", "sleep")
+    variants: ClassVar[dict[str, dict[str, Any]]] = {
+        "published": {
+            "averaging": "count", "iterations": 10, "substeps": 1, "eps_depth": 0.5, "skin": 0.2,
+        },
+        "serial": {"averaging": "serial", "iterations": 10, "substeps": 1},
+    }  # fmt: skip
+
     WALL_SKIN = 1.0  # radii: a grain may be knocked this far into a wall within a step
     TOUCH = 0.02  # gap, in radii, below which a pair counts as a contact for the split masses
 
@@ -86,14 +104,8 @@ class P2(Solver):
     @classmethod
     def published(cls, iterations: int = 10, eps_depth: float = 0.5, **changes: Any) -> P2:
         """Return the solver as printed: averaging (9), depth weighting (37), no substeps."""
-        given: dict[str, Any] = {
-            "averaging": "count",
-            "iterations": iterations,
-            "substeps": 1,
-            "eps_depth": eps_depth,
-            "skin": 0.2,
-        }
-        return cls(**{**given, **changes})
+        given = {"iterations": iterations, "eps_depth": eps_depth}
+        return cls(**{**cls.variants["published"], **given, **changes})
 
     def _make_arrays(self, world: WorldView) -> None:
         self.real: Any = world.grains.dtype.type

@@ -34,41 +34,47 @@ FRICTION = {"none": at.NONE, "box": at.BOX, "cone": at.CONE, "relaxed": at.RELAX
 class VTS(Solver):
     """Velocity time stepping: the MLCP (6)-(9) with accumulated, projected impulses.
 
-    iteration: "gs" (Gauss-Seidel (29), default), "jacobi" (26), "split" (Jacobi with masses split
-    among contacts), "ij" (improved Jacobi (38)), "mr" (minimum residual (30)), "cr" (conjugate
-    residuals (33)). iterations, substeps: passes a substep, substeps a step.
-    gamma: part of a penetration that one substep takes away, (9).
-    omega: relaxation, (26), (29), (32); None: 1.5 for gs, 1 for ij where steps are safe, else 0.5.
-    safe: Jacobi kinds never step further than safe / sum(n_b w_b), see `kernels.vts_jacobi`; 0: as
-    printed.
-    a, b: growth of beta, (36). exact: alpha of mr and cr by their formulas instead of alpha_0.
-    friction: "cone" (12), "box" (15), "relaxed" (39), "post" (after the solver, Sec. 5), "none".
-    restitution: for all contacts; None: that of the materials.
-    warm: part of the last impulses that a substep starts from; None: 1 for gs, 0.8 for ij, else
-    0.9.
-    record: keep the residual of every iteration of a step in `history`.
-    skin: margin of the list of pairs; tolerance: gap up to which a contact takes part, both in
-    radii.
+    The iterations are those of `berm.solvers.vts.iterations`: "gs" (Gauss-Seidel (29), default),
+    "jacobi" (26), "split" (Jacobi with masses split among contacts), "ij" (improved Jacobi (38)),
+    "mr" (minimum residual (30)), "cr" (conjugate residuals (33)).
     """
 
-    iteration: str = choice("gs", ITERATIONS.names())
-    iterations: int = whole(15, 1, 100_000)
-    substeps: int = whole(1, 1, 100_000)
-    gamma: float = number(0.5, 0.0, 1.0)
-    omega: float | None = number(None, 1e-6, 2.0)
-    safe: float = number(3.0, 0.0, 4.0)
-    a: float = number(1.0, 0.0, 100.0)
-    b: float = number(0.6, 0.0, 10.0)
-    exact: bool = flag(False)
-    friction: str = choice("cone", FRICTION)
-    restitution: float | None = number(None, 0.0, 1.0)
-    warm: float | None = number(None, 0.0, 1.0)
-    record: bool = flag(False)
-    skin: float = number(0.1, 0.0, 2.0, "radii")
-    tolerance: float = number(0.05, 0.0, 1.0, "radii")
+    iteration: str = choice(
+        "gs", ITERATIONS.names(), "gs: Gauss-Seidel; jacobi; split: with split masses; ij: "
+        "improved Jacobi; mr, cr: minimum and conjugate residuals",
+    )  # fmt: skip
+    iterations: int = whole(15, 1, 100_000, "passes over the constraints a substep")
+    substeps: int = whole(1, 1, 100_000, "substeps a step")
+    gamma: float = number(0.5, 0.0, 1.0, "part of a penetration that one substep takes away, (9)")
+    omega: float | None = number(
+        None, 1e-6, 2.0, "relaxation, (26), (29), (32); none: 1.5 for gs, 1 for ij where steps "
+        "are safe, else 0.5",
+    )  # fmt: skip
+    safe: float = number(
+        3.0, 0.0, 4.0, "Jacobi kinds never step further than safe / sum(n_b w_b), see "
+        "`kernels.vts.jacobi`; 0: as printed",
+    )  # fmt: skip
+    a: float = number(1.0, 0.0, 100.0, "growth of beta, (36)")
+    b: float = number(0.6, 0.0, 10.0, "exponent of the growth of beta, (36)")
+    exact: bool = flag(False, "alpha of mr and cr by their formulas instead of alpha_0")
+    friction: str = choice(
+        "cone", FRICTION, "cone (12), box (15), relaxed (39), post (after the solver, Sec. 5), none"
+    )
+    restitution: float | None = number(
+        None, 0.0, 1.0, "for all contacts; none: that of the materials"
+    )
+    warm: float | None = number(
+        None, 0.0, 1.0, "part of the last impulses that a substep starts from; none: 1 for gs, "
+        "0.8 for ij, else 0.9",
+    )  # fmt: skip
+    record: bool = flag(False, "keep the residual of every iteration of a step in `history`")
+    skin: float = number(0.1, 0.0, 2.0, "margin of the list of pairs", "radii")
+    tolerance: float = number(0.05, 0.0, 1.0, "gap up to which a contact takes part", "radii")
 
     name = "vts"
     can = frozenset({"cloth", "bodies"})
+    form_option = "iteration"
+    live = ("iterations", "substeps")
 
     def _make_arrays(self, world: WorldView) -> None:
         self.history: list[dict[str, float]] = []

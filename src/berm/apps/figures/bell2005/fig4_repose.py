@@ -13,10 +13,9 @@ from berm.apps.figures.bell2005 import FIGURES
 from berm.apps.figures.bell2005.drawing import draw_spheres, snapshot
 from berm.apps.figures.holz2014.drawing import ACCENT
 from berm.core.shapes import Cylinder
-from berm.scenes.compound import CompoundParams
+from berm.scenes.parts.compound import CompoundParams, empty_world
 from berm.world.emitters import Emitter, Sink
 from berm.world.measure import Slope, angle_of_repose
-from berm.world.world import World
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -115,12 +114,10 @@ class Heap:
 
 def pour(shape: str, law: str, tray: float, seed: int) -> Heap:
     """Pour a heap on a tray of a radius in grain diameters, and measure its slope."""
-    params = CompoundParams(
-        shape=shape, tangential=law, friction=FRICTION, friction_kinetic=FRICTION, seed=seed
-    )
+    params = CompoundParams(shape=shape, friction=FRICTION, friction_kinetic=FRICTION, seed=seed)
     width, wide = 2 * params.radius, tray * 2 * params.radius
     rim = RIM * width
-    world: World = params.make_world()
+    world = empty_world(params, tangential=law)
     rough = params.wall(10.0, "tray")
     world.add_body(Cylinder(wide + 0.5 * width, width), name="tray", material=rough,
                    position=(0, 0, -0.5 * width))  # fmt: skip

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from berm.apps.figures.base import Figure, Measured, Say, Verdict
 from berm.apps.figures.bell2005 import FIGURES
 from berm.scenes.base import SCENES, load_all, make_params, scene
-from berm.scenes.compound import FRAME
+from berm.scenes.parts.compound import FRAME
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas

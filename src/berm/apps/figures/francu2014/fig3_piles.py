@@ -38,9 +38,7 @@ class Piles(Figure):
         for mu in FRICTION:
             one = scene("pile")
             given = {"friction": mu, "friction_kinetic": mu, "grains": grains, "rate": 800.0}
-            world = one.build(make_params(one, given))
-            world.solver = VTS(iterations=15, gamma=0.5)
-            world.solver.prepare(world)
+            world = one.build(make_params(one, given), VTS(iterations=15, gamma=0.5))
             world.run(grains / 800.0 + 3.0)
             slope = angle_of_repose(world, floor=0.0)
             rows.append({"friction": mu, "slope_degrees": slope.degrees, "fit_r2": slope.r2})

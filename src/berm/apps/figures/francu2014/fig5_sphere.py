@@ -44,7 +44,7 @@ class OnSphere(Figure):
         series: dict[str, Any] = {}
         extra: dict[str, Any] = {"outcomes": []}
         for solver in ("sp", "pbd"):
-            run = run_scene("cloth-sphere", {"solver": solver, **small})
+            run = run_scene("cloth-sphere", small, solver=solver)
             series[solver.upper()] = np.maximum(run.history["height"], -3.0)
             extra["x"] = run.history["time"]
             extra["outcomes"] += [(solver.upper(), o) for o in run.outcomes]

@@ -12,7 +12,7 @@ from berm.apps.figures.holz2014 import FIGURES
 from berm.apps.figures.holz2014.drawing import COLOURS, INK
 from berm.scenes.base import run_scene, scene
 from berm.scenes.bounce import GRAVITY, BounceParams, implicit_euler
-from berm.scenes.history import History
+from berm.scenes.parts.history import History
 from berm.solvers.p2.solver import P2
 
 if TYPE_CHECKING:
@@ -114,9 +114,7 @@ class Spring(Figure):
 
 def _heights(params: BounceParams, solver: P2) -> npt.NDArray[np.float64]:
     one = scene("bounce")
-    world = one.build(params)
-    world.solver = solver
-    solver.prepare(world)
+    world = one.build(params, solver)
     history = History(one.observe, params)
     world.run(SECONDS, recorders=[history])
     return history["height"]

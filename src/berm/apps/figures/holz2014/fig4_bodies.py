@@ -49,7 +49,7 @@ class Bodies(Figure):
         extra: dict[str, Any] = {}
         for form in FORMS:
             for name, columns in COLUMNS.items():
-                run = run_scene(name, {"solver": form, **(QUICK[name] if quick else {})})
+                run = run_scene(name, QUICK[name] if quick else {}, solver=form)
                 extra[f"{form} {name}"] = run
                 data = [run.history[column] for column in ("time", *columns)]
                 rows += [

@@ -39,8 +39,7 @@ class Blade(Figure):
         rows: list[dict[str, Any]] = []
         extra: dict[str, Any] = {}
         for form in ("p2", "published"):
-            given = {"solver": form, **(QUICK if quick else {})}
-            run = run_scene("bulldozer", given)
+            run = run_scene("bulldozer", QUICK if quick else {}, solver=form)
             params = run.params
             assert isinstance(params, BulldozerParams)
             place, height = cross_profile(run.world, params)

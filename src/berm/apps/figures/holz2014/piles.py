@@ -42,10 +42,7 @@ def pile_world(
         "friction": mu, "friction_kinetic": mu, "adhesion": adhesion, "grains": grains,
         "seed": seed, "dt": dt,
     }  # fmt: skip
-    world = one.build(make_params(one, given))
-    world.solver = solver
-    solver.prepare(world)
-    return world
+    return one.build(make_params(one, given), solver)
 
 
 @dataclass

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,9 @@ from pydantic import Field
 from berm.core.clusters import Cluster, cube, tetrahedron
 from berm.core.materials import Material, material
 from berm.laws.normal_hertz import Hertz
-from berm.scenes.params import GrainParams, inherited
+from berm.scenes.base import Scene, Usual
+from berm.scenes.parts.params import GrainParams, inherited
+from berm.solvers.base import Solver
 from berm.solvers.dem.solver import DEM
 from berm.world.packings import lattice
 from berm.world.world import World
@@ -24,6 +27,7 @@ SPHERES = {"sphere": 1, "tetrahedron": 4, "cube": 8}
 GAP = 0.02  # between grains that start on a lattice, in radii
 TYPICAL = 1.0  # m/s: of collisions, for the viscosity of capped friction
 FRAME = 1.0 / 30.0  # s: a frame; not printed
+LAWS = {"tangential": "capped", "rolling": "none", "steps_a_contact": 15, "cohesion": "area"}
 
 
 class CompoundParams(GrainParams):
@@ -31,12 +35,6 @@ class CompoundParams(GrainParams):
 
     LIVE: ClassVar[tuple[str, ...]] = ("friction", "friction_kinetic", "restitution")
 
-    solver: Literal["dem"] = Field("dem", description="dem: discrete elements, Bell 2005")
-    tangential: Literal["history", "capped", "none"] = inherited(
-        GrainParams, "tangential", "capped", "the grains' corners hold a heap"
-    )
-    rolling: Literal["none", "constant", "spring"] = inherited(GrainParams, "rolling", "none")
-    steps_a_contact: int = inherited(GrainParams, "steps_a_contact", 15)
     material: str = inherited(GrainParams, "material", "dry sand")
     friction: float | None = inherited(GrainParams, "friction", 0.5)
     restitution: float | None = inherited(GrainParams, "restitution", 0.3)
@@ -73,18 +71,6 @@ class CompoundParams(GrainParams):
         """Volume of a grain, m^3."""
         return 4.0 / 3.0 * math.pi * self.radius**3
 
-    def make_solver(self) -> DEM:
-        """Return discrete elements with these laws."""
-        return DEM(**self.dem_options())
-
-    def dem_options(self) -> dict[str, Any]:
-        """Return these laws; a viscosity of capped friction that fits the grains."""
-        options = super().dem_options()
-        if self.tangential == "capped":
-            law = capped(self.make_material(), self.sphere_radius, self.grain_volume)
-            options["tangential"] = law
-        return options
-
     def wall(self, friction: float, name: str = "glass") -> Material:
         """Return what a boundary is made of: as stiff as the grains, [Bell05] 4."""
         own = self.make_material()
@@ -105,6 +91,39 @@ class CompoundParams(GrainParams):
             world.add_grains(where, self.radius, material=law)
         else:
             world.add_clusters(shape, where, "random", material=law)
+
+
+C = TypeVar("C", bound=CompoundParams)
+
+
+class CompoundScene(Scene[C]):
+    """A scene of compound grains, by default without static friction: their corners hold a heap."""
+
+    solver: ClassVar[str] = "dem"
+    needs: ClassVar[frozenset[str]] = frozenset({"clusters"})
+    usual: ClassVar[Usual] = {"dem": LAWS}
+
+    def solver_options(
+        self, kind: type[Solver], params: C, given: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return the laws; a viscosity of capped friction that fits the grains."""
+        options = super().solver_options(kind, params, given)
+        return fitted(options, params.make_material(), params.sphere_radius, params.grain_volume)
+
+
+def fitted(options: dict[str, Any], law: Material, radius: float, volume: float) -> dict[str, Any]:
+    """Return options in which capped friction, where it was named, has a viscosity that fits."""
+    if options.get("tangential") != "capped":
+        return options
+    return {**options, "tangential": capped(law, radius, volume)}
+
+
+def empty_world(params: CompoundParams, **options: Any) -> World:
+    """Return a world of discrete elements for such grains, with nothing in it."""
+    given = fitted(
+        {**LAWS, **options}, params.make_material(), params.sphere_radius, params.grain_volume
+    )
+    return World(dt=params.dt, solver=DEM(**given), seed=params.seed, precision=params.precision)
 
 
 def capped(law: Material, radius: float, volume: float) -> dict[str, Any]:

@@ -6,16 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from berm.core.materials import Material
-from berm.scenes.params import SceneParams
+from berm.scenes.parts.params import SceneParams
 from berm.world.world import World
 
-SOLVER_OPTIONS = ("iterations", "substeps", "sleep")
 
-
-def law_of(params: SceneParams) -> Material | None:
+def soil_of(params: SceneParams, world: World) -> Material | None:
     """Return what the grains are made of, where the parameters say it."""
-    make: Callable[[], Material] | None = getattr(params, "make_material", None)
-    return make() if make is not None else None
+    make: Callable[[World], Material] | None = getattr(params, "soil", None)
+    return make(world) if make is not None else None
 
 
 def replace_material(world: World, old: Material, new: Material) -> int:
@@ -32,16 +30,8 @@ def replace_material(world: World, old: Material, new: Material) -> int:
     return len(changed)
 
 
-def solver_changes(old: SceneParams, new: SceneParams) -> dict[str, Any]:
-    """Return the solver's options that differ between two sets of parameters."""
-    before, after = old.make_solver().options(), new.make_solver().options()
-    return {name: after[name] for name in SOLVER_OPTIONS if before.get(name) != after.get(name)}
-
-
-def replace_solver(world: World, changes: Mapping[str, Any]) -> None:
+def retune_solver(world: World, changes: Mapping[str, Any]) -> None:
     """Give the solver other options; its contacts and what they remember stay."""
-    if not changes:
-        return
     now = world.solver
     fresh = type(now)(**{**now.options(), **changes})
     fresh.prepare(world)

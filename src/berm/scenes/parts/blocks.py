@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from berm.core.clusters import Cluster
 from berm.core.shapes import Box
-from berm.scenes.history import History
+from berm.scenes.parts.history import History
 from berm.world.cover import cover
 from berm.world.world import World
 

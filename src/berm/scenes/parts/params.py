@@ -1,23 +1,20 @@
-"""Parameters that scenes share: solver, seed, and what the grains are made of."""
+"""Parameters that scenes share: step, seed, and what the grains are made of."""
 
 from __future__ import annotations
 
 import copy
 from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from berm.core.materials import MATERIALS, Material, calibrate, material
 from berm.solvers.base import Solver
-from berm.solvers.dem.solver import DEM
-from berm.solvers.p2.solver import P2
 from berm.world.world import World
 
 # measured with 2,000 grains: docs/theory/p2.md
 STEEPER = "grains that do not turn pile up at 15/33/45/55 degrees with 0.2/0.3/0.4/0.5"
 
 
-FIXED = ("p2", "published", "serial")  # solvers whose grains do not turn
 SOILS = ("gravel", "dry sand", "wet sand", "loam", "clay")  # presets with the bulk's friction
 SOFT = 1.0e7  # Pa: much softer than rock, so that steps are longer, [Bell05] 4
 
@@ -34,57 +31,40 @@ def inherited(base: type[BaseModel], name: str, default: Any, note: str = "") ->
     return field
 
 
+def allowed(schema: dict[str, Any]) -> str:
+    """Return in a few words what a parameter's JSON schema allows."""
+    options = [o for o in schema.get("anyOf", []) if o.get("type") != "null"]
+    if len(options) == 1:
+        schema = options[0]
+    if "enum" in schema:
+        return " | ".join(str(value) for value in schema["enum"])
+    if "const" in schema:
+        return str(schema["const"])
+    low = schema.get("minimum", schema.get("exclusiveMinimum"))
+    high = schema.get("maximum", schema.get("exclusiveMaximum"))
+    above = "> " if "exclusiveMinimum" in schema else ""
+    below = "< " if "exclusiveMaximum" in schema else ""
+    if low is not None and high is not None:
+        return f"{above}{low:g} to {below}{high:g}"
+    if low is not None:
+        return f"{above or 'from '}{low:g}"
+    if high is not None:
+        return f"{below or 'up to '}{high:g}"
+    kind = str(schema.get("type", ""))
+    return {"string": "text", "boolean": "true | false", "array": "a list"}.get(kind, kind)
+
+
 class SceneParams(BaseModel):
-    """Parameters of every scene: solver, step and seed.
+    """Parameters of every scene: step, precision and seed. The solver is chosen beside them.
 
     LIVE: those that act on a running world. SLIDERS: where a person would look for a value, which
     is less than what is allowed.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    LIVE: ClassVar[tuple[str, ...]] = ("iterations", "substeps", "sleep")
-    SLIDERS: ClassVar[dict[str, tuple[float, float]]] = {
-        "iterations": (1, 50),
-        "substeps": (1, 50),
-        "sleep": (0.0, 2.0e-3),
-    }
+    LIVE: ClassVar[tuple[str, ...]] = ()
+    SLIDERS: ClassVar[dict[str, tuple[float, float]]] = {}
 
-    solver: Literal["p2", "published", "serial", "dem"] = Field(
-        "p2",
-        description="p2: conserving, the default; published: Holz 2014 as printed; "
-        "serial: Gauss-Seidel; dem: discrete elements that turn, Bell 2005",
-    )
-    normal: Literal["hertz", "linear"] = Field("hertz", description="dem: normal law")
-    tangential: Literal["history", "capped", "none"] = Field(
-        "history", description="dem: shear law; capped: as in the paper, without static friction"
-    )
-    rolling: Literal["none", "constant", "spring"] = Field(
-        "spring", description="dem: rolling friction law"
-    )
-    integrator: Literal["verlet", "rkf45"] = Field(
-        "verlet", description="dem: fixed or adaptive steps"
-    )
-    steps_a_contact: int = Field(
-        25, ge=10, le=10_000, description="dem: steps in the shortest contact time"
-    )
-    iterations: int | None = Field(
-        None,
-        ge=1,
-        le=10_000,
-        description="passes over the contacts; none: the solver's default",
-    )
-    substeps: int | None = Field(
-        None,
-        ge=1,
-        le=10_000,
-        description="substeps a step; none: the solver's default",
-    )
-    sleep: float = Field(
-        0.0,
-        ge=0.0,
-        le=0.1,
-        description="a grain that moves less than this in a step stays where it is (m); 0: off",
-    )
     dt: float = Field(1.0 / 60.0, gt=0.0, le=0.1, description="step (s)")
     precision: Literal["float32", "float64"] | None = Field(
         None,
@@ -93,44 +73,10 @@ class SceneParams(BaseModel):
     )
     seed: int = Field(0, ge=0, description="seed of everything random")
 
-    @field_validator("tangential", "rolling", "cohesion", mode="before", check_fields=False)
-    @classmethod
-    def _no_law(cls, value: Any) -> Any:
-        """Take None, which "none" becomes on the command line, for the law of that name."""
-        return "none" if value is None else value
-
-    def make_world(self) -> World:
-        """Return an empty world with this solver, step, precision and seed."""
-        return World(
-            dt=self.dt, solver=self.make_solver(), seed=self.seed, precision=self.precision
-        )
-
-    def make_solver(self) -> Solver:
-        """Return a new solver with these options."""
-        if self.solver == "dem":
-            return DEM(**self.dem_options())
-        changes: dict[str, Any] = {"sleep": self.sleep}
-        if self.iterations is not None:
-            changes["iterations"] = self.iterations
-        if self.substeps is not None:
-            changes["substeps"] = self.substeps
-        if self.solver == "published":
-            return P2.published(**changes)
-        if self.solver == "serial":
-            return P2(**{"averaging": "serial", "iterations": 10, "substeps": 1, **changes})
-        return P2(**changes)
-
-    def dem_options(self) -> dict[str, Any]:
-        """Return the options of discrete elements."""
-        names = ("normal", "tangential", "rolling", "integrator", "steps_a_contact")
-        return {name: getattr(self, name) for name in names}
-
-    def in_effect(self) -> dict[str, Any]:
-        """Return all values, and where one is none, what the solver takes instead."""
-        solver = self.make_solver()
-        options = {"precision": getattr(solver, "precision", "float32"), **solver.options()}
+    def in_effect(self, solver: Solver) -> dict[str, Any]:
+        """Return all values, and where one is none, what is taken instead with this solver."""
         given = {name: getattr(self, name) for name in type(self).model_fields}
-        return {k: options.get(k) if value is None else value for k, value in given.items()}
+        return given | {"precision": self.precision or solver.precision}
 
 
 class GrainParams(SceneParams):
@@ -138,10 +84,8 @@ class GrainParams(SceneParams):
 
     LIVE: ClassVar[tuple[str, ...]] = (
         "friction", "friction_kinetic", "adhesion", "stiffness", "restitution",
-        *SceneParams.LIVE,
     )  # fmt: skip
     SLIDERS: ClassVar[dict[str, tuple[float, float]]] = {
-        **SceneParams.SLIDERS,
         "friction": (0.0, 1.5),
         "friction_kinetic": (0.0, 1.5),
         "adhesion": (0.0, 3.0e4),
@@ -175,9 +119,6 @@ class GrainParams(SceneParams):
     adhesion: float | None = Field(
         None, ge=0.0, le=1.0e7, description="adhesion (Pa); none: the preset's"
     )
-    cohesion: Literal["none", "area", "sjkr"] = Field(
-        "area", description="dem: law by which the grains' adhesion pulls; none: it does not"
-    )
     stiffness: float | None = Field(
         None, gt=0.0, le=1.0e9, description="contact stiffness (N/m); none: the preset's"
     )
@@ -199,8 +140,11 @@ class GrainParams(SceneParams):
         """Smallest and largest radius, m."""
         return self.radius * (1 - self.spread), self.radius * (1 + self.spread)
 
-    def make_material(self) -> Material:
-        """Return the grains' material."""
+    def make_material(self, turning: bool = True) -> Material:
+        """Return the grains' material; where they do not turn, a preset's friction is calibrated.
+
+        It is then that with which such grains heap up at the preset's friction angle.
+        """
         changes: dict[str, Any] = {
             name: getattr(self, name)
             for name in ("adhesion", "stiffness", "restitution", "density", "rolling_friction")
@@ -215,19 +159,19 @@ class GrainParams(SceneParams):
             changes["friction_kinetic"] = kinetic
         preset = material(self.material)
         given = self.friction is not None or self.friction_kinetic is not None
-        if not given and self.solver in FIXED and preset.name in SOILS:
+        if not given and not turning and preset.name in SOILS:
             preset = calibrate(preset)
         return preset.replace(**changes)
 
-    def dem_options(self) -> dict[str, Any]:
-        """Return the options of discrete elements."""
-        return {**super().dem_options(), "cohesion": self.cohesion}
+    def soil(self, world: World) -> Material:
+        """Return what the grains of this world are made of."""
+        return self.make_material(world.grains.rotating)
 
-    def in_effect(self) -> dict[str, Any]:
+    def in_effect(self, solver: Solver) -> dict[str, Any]:
         """Return all values, and where one is none, what the preset has instead."""
-        law = self.make_material()
+        law = self.make_material("rotation" in solver.can)
         names = {"friction": "friction_static"}
         return {
             name: getattr(law, names.get(name, name), None) if value is None else value
-            for name, value in super().in_effect().items()
+            for name, value in super().in_effect(solver).items()
         }
