@@ -21,7 +21,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parents[2]
 # Seconds that a world runs before it is measured: what moves has begun to.
-BEFORE = {"drum": 1.2, "hourglass": 0.5, "wheel": 0.5, "blade": 1.0, "bucket": 0.3}
+BEFORE = {"drum": 1.2, "hourglass": 0.5, "wheel": 0.5, "blade": 1.0, "bucket": 1.5}
 GRAINS, RADIUS = 8000, 0.02
 
 
@@ -50,13 +50,13 @@ def bucket() -> Any:
     edge, thick = 0.4, 0.012
 
     def turning(t: float) -> tuple[Any, Any]:
-        """Into the bed, along it, and up, as a bucket goes; the motion of one moment on."""
-        phase = 0.8 * max(t - 0.2, 0.0)
-        shift = np.array([0.35 * np.sin(phase), 0.0, -0.3 * np.sin(phase)])
+        """Into the bed and along it, as a bucket goes, once the bed is at rest."""
+        phase = 0.8 * max(t - BEFORE["bucket"] + 0.5, 0.0)
+        shift = np.array([0.35 * np.sin(phase), 0.0, -0.5 * np.sin(phase)])
         c, s = np.cos(0.5 * np.sin(phase)), np.sin(0.5 * np.sin(phase))
         return shift, np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
 
-    middle = np.array([0.35 * wide, 0.5 * wide, 0.95 * place[:, 2].max()])
+    middle = np.array([0.35 * wide, 0.5 * wide, place[:, 2].max() + 0.6 * edge])
     plates = {
         "floor": ((edge, edge, thick), (0.0, 0.0, -edge / 2)),
         "back": ((thick, edge, edge), (-edge / 2, 0.0, 0.0)),
@@ -100,18 +100,20 @@ def work(name: str, threads: int) -> None:
     world = build(name)
     print(json.dumps({"grains": world.grains.n, "bodies": len(world.bodies)}), flush=True)
     for line in sys.stdin:
-        steps, spent, found = int(line), [], []
+        steps, spent, found, lists = int(line), [], [], 0
         processor = time.process_time()
         for _ in range(steps):
             begin = time.perf_counter()
             report = world.step()
             spent.append(time.perf_counter() - begin)
             found.append(report.timings.get("walls", 0.0))
+            lists += report.rebuilt
         told = {
             "step": 1e3 * statistics.median(spent),
             "walls": 1e3 * statistics.median(found),
             "processor": 1e3 * (time.process_time() - processor) / steps,
             "contacts": report.wall_contacts,
+            "lists": lists / steps,
         }
         print(json.dumps(told), flush=True)
 
@@ -160,13 +162,15 @@ def compare(name: str, folders: list[Path], threads: int, turns: int, steps: int
         for what in ("step", "walls", "processor")
         for costs in told
     ]
+    neighbours = list(zip(told[0], told[-1], strict=True))
     ratios = [
-        f"{statistics.median(a[what] / b[what] for a, b in zip(told[0], told[-1], strict=True)):7.2f}"
+        f"{statistics.median(a[what] / b[what] for a, b in neighbours):7.2f}"
         for what in ("step", "walls", "processor")
     ]
     print(
         f"{name:10s}{int(workers[-1].world['grains']):7d}{threads:3d}", *shown,
-        *(ratios if len(folders) > 1 else []), f"{int(told[-1][-1]['contacts']):7d}", flush=True,
+        *(ratios if len(folders) > 1 else []), f"{int(told[-1][-1]['contacts']):7d}",
+        f"{statistics.median(c['lists'] for c in told[-1]):5.1f}", flush=True,
     )  # fmt: skip
 
 
@@ -184,7 +188,10 @@ def main() -> None:
         work(a.work, a.threads[0])
         return
     folders = [*([a.base.resolve()] if a.base else []), HERE]
-    print(f"load average {os.getloadavg()[0]:.1f}; ms of a step: whole, search, processor; ratios")
+    print(
+        f"load average {os.getloadavg()[0]:.1f}; ms of a step: whole, search, processor; ratios, "
+        "contacts, lists of pairs a step"
+    )
     for threads in a.threads:
         for name in a.worlds:
             compare(name, folders, threads, a.turns, a.steps)

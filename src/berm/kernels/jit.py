@@ -123,6 +123,23 @@ def inner(function: Callable[..., Any]) -> Any:
     )(function)
 
 
+def bare(function: Callable[..., Any]) -> Any:
+    """Compile a function that only other kernels call, without counting references.
+
+    It may look into arrays, but neither make nor return any. Where arrays belong to Python,
+    counting costs as much as a search that asks thousands of times for a row.
+    """
+    if not JIT_ON:
+        return function
+    return numba.njit(
+        nogil=True,
+        error_model="numpy",
+        no_cpython_wrapper=True,
+        no_cfunc_wrapper=True,
+        _nrt=False,
+    )(function)
+
+
 def inline(function: Callable[..., Any]) -> Any:
     """Compile a small function that LLVM is to inline at every call.
 

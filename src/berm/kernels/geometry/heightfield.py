@@ -11,10 +11,10 @@ import math
 import numpy as np
 
 from berm.kernels.geometry.mesh_grid import closest_point, most3
-from berm.kernels.jit import inner, jit
+from berm.kernels.jit import bare, jit
 
 
-@inner
+@bare
 def load_triangles(heights, frame, i, j, tri):
     """Put the two triangles of cell (i, j) into tri (2, 3, 3); both wind upwards."""
     x, y, c = frame[0] + i * frame[2], frame[1] + j * frame[2], frame[2]
@@ -26,7 +26,7 @@ def load_triangles(heights, frame, i, j, tri):
     tri[1, 2, 0], tri[1, 2, 1], tri[1, 2, 2] = x, y + c, heights[i, j + 1]
 
 
-@jit
+@bare
 def ground(heights, frame, x, y):
     """Height (m) and slopes dh/dx, dh/dy at (x, y), taken at the nearest point of the field."""
     nx, ny = heights.shape
@@ -49,7 +49,7 @@ def ground_many(heights, frame, points, out):
         out[i], _, _ = ground(heights, frame, points[i, 0], points[i, 1])
 
 
-@jit
+@bare
 def beside(heights, frame, x, y):
     """Distance (m) in the plane from (x, y) to the field's edge, 0 above or below the field."""
     dx = most3(frame[0] - x, x - frame[0] - (heights.shape[0] - 1) * frame[2], 0.0)
@@ -57,7 +57,7 @@ def beside(heights, frame, x, y):
     return math.sqrt(dx * dx + dy * dy)
 
 
-@inner
+@bare
 def height_bound(heights, frame, x, y, z):
     """Lower bound (m) of the distance to the surface, negative below it."""
     out = beside(heights, frame, x, y)
@@ -69,7 +69,7 @@ def height_bound(heights, frame, x, y, z):
     return (z - h) * frame[5] if z > h else z - h
 
 
-@inner
+@bare
 def cell_range(origin, edge, nodes, low, high):
     """First and one past the last cell along an axis that [low, high] overlaps, at least one."""
     first = min(max((low - origin) / edge, 0.0), nodes - 2.0)
@@ -77,7 +77,7 @@ def cell_range(origin, edge, nodes, low, high):
     return np.int64(first), np.int64(last) + 1
 
 
-@inner
+@bare
 def height_distance(heights, frame, x, y, z, tri):
     """Signed distance (m) and gradient: negative below the surface; tri is scratch (2, 3, 3)."""
     h, su, sw = ground(heights, frame, x, y)

@@ -32,7 +32,7 @@ from berm.kernels.geometry.mesh_grid import (
     mesh_bound,
     mesh_distance,
 )
-from berm.kernels.jit import inner, jit
+from berm.kernels.jit import bare, inner
 from berm.kernels.walls.shape_contacts import BLOCK, TOUCH, block_in_body, emit, shortest_step
 
 # A candidate: way to it (m), gap (m), normal (3), point (3), feature, triangle, state (below).
@@ -52,7 +52,7 @@ UNREAL = 0.25
 PIERCED = 0.1
 
 
-@inner
+@bare
 def is_covered(kind, tri, corners, fan_starts, fans, heights, frame, pair, k, code, q, d):
     """Whether a triangle that shares the corner or edge `code` of k is closer to q than that is.
 
@@ -80,7 +80,7 @@ def is_covered(kind, tri, corners, fan_starts, fans, heights, frame, pair, k, co
     return False
 
 
-@inner
+@bare
 def add_candidate(
     cand, count, tri, k, number, one_sided, normals, pose, fa, ax, ay, az, bx, by, bz, r, skin,
     length, q,
@@ -135,7 +135,7 @@ def add_candidate(
     return count + 1
 
 
-@inner
+@bare
 def is_hidden(a, b, r):
     """Whether candidate b adds nothing to contact a, which is taken: same surface, or unreal."""
     cos = a[NX] * b[NX] + a[NY] * b[NY] + a[NZ] * b[NZ]
@@ -151,7 +151,7 @@ def is_hidden(a, b, r):
     return a[WAY] <= b[WAY] or gap >= min(a[GAP], b[GAP]) - PIERCED * r
 
 
-@inner
+@bare
 def take_best(cand, count, r):
     """Mark and return the next contact among the candidates, -1 when none is left."""
     while True:
@@ -217,58 +217,57 @@ def gather(
     if kind == HEIGHT:
         i0, i1 = cell_range(frame[0], frame[2], heights.shape[0], lx, hx)
         j0, j1 = cell_range(frame[1], frame[2], heights.shape[1], ly, hy)
-        k0, k1 = 0, 1
+        m0, m1 = 0, 1
     else:
-        i0, j0, k0 = cell_of(frame, dims, lx, ly, lz)
-        i1, j1, k1 = cell_of(frame, dims, hx, hy, hz)
-        i1, j1, k1 = i1 + 1, j1 + 1, k1 + 1
+        i0, j0, m0 = cell_of(frame, dims, lx, ly, lz)
+        i1, j1, m1 = cell_of(frame, dims, hx, hy, hz)
+        i1, j1, m1 = i1 + 1, j1 + 1, m1 + 1
     for i in range(i0, i1):
         for j in range(j0, j1):
-            for m in range(k0, k1):
+            if kind == HEIGHT:
+                top = max(
+                    max(heights[i, j], heights[i + 1, j]),
+                    max(heights[i, j + 1], heights[i + 1, j + 1]),
+                )
+                if lz > top:
+                    continue
+                load_triangles(heights, frame, i, j, pair)
+                begin, end = 0, 2
+            else:
+                cell = (i * dims[1] + j) * dims[2]  # cells along z stand one after the other
+                begin, end = starts[cell + m0], starts[cell + m1]
+            for p in range(begin, end):
                 if kind == HEIGHT:
-                    top = max(
-                        max(heights[i, j], heights[i + 1, j]),
-                        max(heights[i, j + 1], heights[i + 1, j + 1]),
-                    )
-                    if lz > top:
-                        continue
-                    load_triangles(heights, frame, i, j, pair)
-                    begin, end = 0, 2
+                    k, number = p, 2 * (i * (heights.shape[1] - 1) + j) + p
                 else:
-                    cell = (i * dims[1] + j) * dims[2] + m
-                    begin, end = starts[cell], starts[cell + 1]
-                for p in range(begin, end):
-                    if kind == HEIGHT:
-                        k, number = p, 2 * (i * (heights.shape[1] - 1) + j) + p
-                    else:
-                        k = np.int64(members[p])
-                        number = k
-                        if stamps[k] == stamp:
-                            continue
-                        stamps[k] = stamp
-                        # Most triangles near by are turned away by their plane.
-                        a, n = tri[k, 0], normals[k, 0]
-                        high = (x - a[0]) * n[0] + (y - a[1]) * n[1] + (z - a[2]) * n[2]
-                        if abs(high) > r + skin + length:
-                            continue
-                    cand = more_room(cand, count)
-                    found = add_candidate(
-                        cand, count, pair if kind == HEIGHT else tri, k, number, one_sided, normals,
-                        pose, fa, ax, ay, az, bx, by, bz, r, skin, length, q,
-                    )  # fmt: skip
-                    if found == count:
+                    k = np.int64(members[p])
+                    number = k
+                    if stamps[k] == stamp:
                         continue
-                    code = np.int64(cand[count, FEATURE])
-                    if code == FACE or not is_covered(
-                        kind, tri, corners, fan_starts, fans, heights, frame, pair[2:],
-                        number, code, q,
-                        math.sqrt((q[0] - q[3]) ** 2 + (q[1] - q[4]) ** 2 + (q[2] - q[5]) ** 2),
-                    ):  # fmt: skip
-                        count = found
+                    stamps[k] = stamp
+                    # Most triangles near by are turned away by their plane.
+                    a, n = tri[k, 0], normals[k, 0]
+                    high = (x - a[0]) * n[0] + (y - a[1]) * n[1] + (z - a[2]) * n[2]
+                    if abs(high) > r + skin + length:
+                        continue
+                cand = more_room(cand, count)
+                found = add_candidate(
+                    cand, count, pair if kind == HEIGHT else tri, k, number, one_sided, normals,
+                    pose, fa, ax, ay, az, bx, by, bz, r, skin, length, q,
+                )  # fmt: skip
+                if found == count:
+                    continue
+                code = np.int64(cand[count, FEATURE])
+                if code == FACE or not is_covered(
+                    kind, tri, corners, fan_starts, fans, heights, frame, pair[2:],
+                    number, code, q,
+                    math.sqrt((q[0] - q[3]) ** 2 + (q[1] - q[4]) ** 2 + (q[2] - q[5]) ** 2),
+                ):  # fmt: skip
+                    count = found
     return cand, count
 
 
-@inner
+@bare
 def push_out(kind, tri, normals, frame, dims, starts, members, field, heights, x, y, z):
     """Whether a centre is in the solid, then distance (negative), normal and surface point."""
     no = (False, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
@@ -291,7 +290,7 @@ def push_out(kind, tri, normals, frame, dims, starts, members, field, heights, x
     return True, d, gx, gy, gz, qx, qy, qz
 
 
-@jit
+@bare
 def bound(kind, frame, dims, field, heights, x, y, z):
     """Lower bound (m) of the distance to all triangles, below 0 where the point may be in solid."""
     if kind == HEIGHT:

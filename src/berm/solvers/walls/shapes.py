@@ -67,14 +67,12 @@ def _pack_turned(shape: Cylinder | Cone, prm: Array) -> Packed:
     prm[9:11] = 2.0 * h / slant, (bottom - top) / slant
     if not shape.open_ends:
         prm[1:9] = -bottom, -h, bottom, -h, top, h, -top, h
-        prm[11:13] = max(bottom, top), -1.0
         return Packed(shape, kd.CONE, prm)
     wall = float(shape.wall or 0.0)
     if not shape.inside:
         bottom, top = bottom - wall, top - wall
     prm[0] = 1.0  # a tube is a solid whichever face its radius names
     prm[1:9] = bottom, -h, bottom + wall, -h, top + wall, h, top, h
-    prm[11:13] = max(bottom, top) + wall, min(bottom, top)
     return Packed(shape, kd.TUBE, prm)
 
 
