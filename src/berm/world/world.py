@@ -23,6 +23,8 @@ from berm.core.joints import Joint
 from berm.core.materials import Material, material
 from berm.core.motion import Motion, Steered
 from berm.core.report import StepReport
+from berm.kernels import jit
+from berm.kernels.threads import ThreadChoice
 from berm.solvers.base import SOLVERS, Solver
 from berm.solvers.dem import solver as _dem  # noqa: F401
 from berm.solvers.p2 import solver as _p2  # noqa: F401
@@ -75,6 +77,7 @@ class World(Shown):
         self.time = 0.0
         self.step_count = 0
         self.report = StepReport()
+        self._threads = ThreadChoice()
         self.mass_added = 0.0  # kg, since the start
         self.mass_removed = 0.0
 
@@ -283,10 +286,14 @@ class World(Shown):
         for body in self.bodies:
             body.prepare(self.time, self.dt)
         poured = time.perf_counter() - begin
+        size = self.grains.n + sum(len(cloth.position) for cloth in self.cloths)
+        jit.use_threads(self._threads.begin(size, jit.get_threads()))
+        solving = time.perf_counter()
         try:
             report = self.solver.step(self, self.dt)
         except SimulationError as error:  # solvers say who, the world knows when
             raise SimulationError(f"step {self.step_count + 1}: {error}") from error
+        self._threads.end(size, time.perf_counter() - solving)
         self.step_count += 1
         self.time = self.step_count * self.dt
         report.step, report.time = self.step_count, self.time

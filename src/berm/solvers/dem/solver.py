@@ -17,7 +17,7 @@ from berm.core.rotations import turned
 from berm.kernels.dem import body_blocks, leap_frog
 from berm.kernels.dem import pair_forces as stats
 from berm.kernels.dem.totals import body_energy, grain_totals, lightest_body
-from berm.kernels.jit import address, use_threads_for
+from berm.kernels.jit import address
 from berm.laws.base import ROLES, Law, NormalLaw, law
 from berm.laws.compose import composed
 from berm.solvers.base import SOLVERS, Stages, WorldView
@@ -118,7 +118,6 @@ class DEM:
     def step(self, world: WorldView, dt: float) -> StepReport:
         """Advance by dt in as many small steps as the contact time asks for."""
         clock, grains = Stages(), world.grains
-        use_threads_for(grains.n)
         report = StepReport(grains=grains.n)
         for body in world.bodies:
             body.force, body.torque = np.zeros(3), np.zeros(3)

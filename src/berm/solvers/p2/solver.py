@@ -14,7 +14,6 @@ from berm.core.errors import InputError, SimulationError
 from berm.core.grains import LARGE, Grains
 from berm.core.materials import mix
 from berm.core.report import StepReport
-from berm.kernels.jit import use_threads_for
 from berm.kernels.p2 import law as at
 from berm.kernels.p2 import mass as p2_mass
 from berm.kernels.p2 import published as p2_count
@@ -156,7 +155,6 @@ class P2:
         if any(body.dynamic for body in world.bodies):
             return step_with_bodies(self, world, dt)
         clock, grains, self.last_dt = Stages(), world.grains, dt
-        use_threads_for(grains.n)
         report = StepReport(iterations=self.iterations, substeps=self.substeps, grains=grains.n)
         for body in world.bodies:
             body.force, body.torque = np.zeros(3), np.zeros(3)

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from berm.core.report import StepReport
-from berm.kernels.jit import use_threads_for
 from berm.kernels.p2 import bodies as p2_bodies
 from berm.solvers.base import Stages, WorldView
 from berm.solvers.multibody.rigid import Moving
@@ -26,7 +25,6 @@ def step_with_bodies(p2: P2, world: WorldView, dt: float) -> StepReport:
     """Advance grains and bodies by dt (s)."""
     clock, grains, rigid = Stages(), world.grains, p2.rigid
     p2.last_dt = dt
-    use_threads_for(grains.n)
     report = StepReport(iterations=p2.iterations, substeps=p2.substeps, grains=grains.n)
     gravity, h = np.asarray(world.gravity, float), dt / p2.substeps
     for body in world.bodies:
