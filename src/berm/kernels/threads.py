@@ -8,12 +8,13 @@ depend on the number of threads, so nothing but time does on the choice.
 from __future__ import annotations
 
 from collections import deque
+from statistics import median
 
 ALONE = 1000  # below so many grains, waiting for other threads always costs more than they save
 MANY = 20_000  # from so many on, all threads are tried first
-TRIAL = 3  # steps: the fastest of so many are compared, as some steps search for neighbours
+TRIAL = 5  # steps: their median counts, as some steps search for neighbours
 FIRST_WAIT, LONGEST_WAIT = 8, 2048  # steps between trials
-GAIN = 0.95  # the other way has to be this much faster
+GAIN = 0.9  # the other way has to take less than so much of the time
 SLOWER = 1.5  # times the usual cost of a step: a reason for a trial
 HOPELESS = 1.5  # times slower than any step just before: the trial ends at once
 
@@ -37,7 +38,7 @@ class ThreadChoice:
         self.left = self.wait  # steps until the next trial
         self.trial: list[float] = []
         self.recent: deque[float] = deque(maxlen=FIRST_WAIT)
-        self.usual = 0.0  # s, the fastest of the first steps since the last trial
+        self.usual = 0.0  # s, the median of the first steps since the last trial
 
     @property
     def other(self) -> int:
@@ -60,15 +61,16 @@ class ThreadChoice:
             self.left -= 1
             self.recent.append(seconds)
             if len(self.recent) == FIRST_WAIT:
-                self.usual = self.usual or min(self.recent)
-                if min(self.recent) > SLOWER * self.usual:  # perhaps others use the machine now
-                    self.left = 0
+                self.usual = self.usual or median(self.recent)
+                if median(self.recent) > SLOWER * self.usual:  # perhaps others use the machine now
+                    self.wait = FIRST_WAIT
+                    self._rest()
             return
         self.trial.append(seconds)
         hopeless = seconds > HOPELESS * max(self.recent)
         if len(self.trial) < TRIAL and not hopeless:
             return
-        if not hopeless and min(self.trial) < GAIN * min(list(self.recent)[-TRIAL:]):
+        if not hopeless and median(self.trial) < GAIN * median(self.recent):
             self.best, self.wait = self.other, 4 * FIRST_WAIT
         else:
             self.wait = min(4 * self.wait, LONGEST_WAIT)
