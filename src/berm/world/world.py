@@ -23,6 +23,7 @@ from berm.core.joints import Joint
 from berm.core.materials import Material, material
 from berm.core.motion import Motion, Steered
 from berm.core.report import StepReport
+from berm.core.shapes import HeightField
 from berm.kernels import jit
 from berm.kernels.threads import ThreadChoice
 from berm.solvers.base import SOLVERS, Solver
@@ -340,6 +341,11 @@ class World(Shown):
                 for body in self.bodies
                 if body.dynamics is not None
             },
+            "ground": {
+                body.name: body.shape.state()
+                for body in self.bodies
+                if isinstance(body.shape, HeightField)
+            },
             "joints": [joint.place for joint in self.joints],
             "report": {k: v for k, v in vars(self.report).items() if k != "timings"},
             "solver": self.solver.state(),
@@ -375,6 +381,8 @@ class World(Shown):
             emitter.restore(one)
         for sink, one in zip(self.sinks, state["sinks"], strict=True):
             sink.restore(one)
+        for name, one in state.get("ground", {}).items():
+            self.body(name).shape.restore(one)
         self.solver.restore(state["solver"])
         self.report = StepReport(**state.get("report", {}))
         for cloth, one in zip(self.cloths, state.get("cloths", []), strict=True):

@@ -1,7 +1,9 @@
 """Height fields: implicit triangles over a regular grid of heights, solid below.
 
-heights (nx, ny) in m; frame = [0:2] x and y of heights[0, 0], [2] cell (m), [3] least and
-[4] largest height, [5] cosine of the steepest slope.
+heights (nx, ny) in m; frame = [0:2] x and y of heights[0, 0], [2] cell (m), [3] not used,
+[4] largest height, [5] cosine of the steepest slope. Cells stand in tiles of TILE x TILE; tiles is
+float32, two numbers a tile, row by row: a bound of its largest height, and of the cosine of its
+steepest slope.
 """
 
 from __future__ import annotations
@@ -12,6 +14,11 @@ import numpy as np
 
 from berm.kernels.geometry.mesh_grid import closest_point, most3
 from berm.kernels.jit import bare, jit
+
+TILE = 8
+# A bound looks at cells one by one up to this many along an axis, and then at tiles up to as many.
+MOST_ALONG = 6
+CLOSE = 1e-6  # share by which bounds are rounded away
 
 
 @bare
@@ -67,6 +74,72 @@ def height_bound(heights, frame, x, y, z):
     h, _, _ = ground(heights, frame, x, y)
     # No slope is steeper than the steepest, so the surface cannot rise into this ball.
     return (z - h) * frame[5] if z > h else z - h
+
+
+@jit
+def tiles_along(nodes):
+    """Number of tiles along an axis with so many heights."""
+    return (nodes - 2) // TILE + 1
+
+
+@jit
+def fill_tiles(heights, cell, i0, i1, j0, j1, tiles):
+    """Write the tiles whose cells touch heights[i0:i1, j0:j1]."""
+    nx, ny = heights.shape
+    across = tiles_along(ny)
+    for a in range(max(i0 - 1, 0) // TILE, min(i1 - 1, nx - 2) // TILE + 1):
+        for b in range(max(j0 - 1, 0) // TILE, min(j1 - 1, ny - 2) // TILE + 1):
+            top, steep = -np.inf, 0.0
+            for i in range(a * TILE, min((a + 1) * TILE, nx - 1)):
+                for j in range(b * TILE, min((b + 1) * TILE, ny - 1)):
+                    h, hx, hy = heights[i, j], heights[i + 1, j], heights[i, j + 1]
+                    far = heights[i + 1, j + 1]
+                    top = max(top, max(max(h, hx), max(hy, far)))
+                    steep = max(steep, (hx - h) ** 2 + (far - hx) ** 2)
+                    steep = max(steep, (far - hy) ** 2 + (hy - h) ** 2)
+            k = 2 * (a * across + b)
+            tiles[k] = top + CLOSE * abs(top)
+            tiles[k + 1] = (1.0 - CLOSE) / math.sqrt(1.0 + steep / (cell * cell))
+
+
+@bare
+def is_clear(heights, frame, tiles, x, y, z, hx, hy, hz, reach):
+    """Whether the surface is further than `reach` (m) from all of a box: centre, half edges.
+
+    True is sure, False is not. Only what is near counts: a steep cell far away does not.
+    """
+    half = math.sqrt(hx * hx + hy * hy + hz * hz)
+    if height_bound(heights, frame, x, y, z) > reach + half:
+        return True
+    if not beside(heights, frame, x, y) == 0.0:
+        return False
+    h, _, _ = ground(heights, frame, x, y)
+    if not z > h:
+        return False
+    nx, ny = heights.shape
+    i0, i1 = cell_range(frame[0], frame[2], nx, x - hx - reach, x + hx + reach)
+    j0, j1 = cell_range(frame[1], frame[2], ny, y - hy - reach, y + hy + reach)
+    if max(i1 - i0, j1 - j0) <= MOST_ALONG:
+        top = -np.inf
+        for i in range(i0, i1 + 1):
+            for j in range(j0, j1 + 1):
+                top = max(top, heights[i, j])
+        if z - hz - reach > top:
+            return True
+    wide = reach + half
+    i0, i1 = cell_range(frame[0], frame[2], nx, x - wide, x + wide)
+    j0, j1 = cell_range(frame[1], frame[2], ny, y - wide, y + wide)
+    i0, i1, j0, j1 = i0 // TILE, (i1 - 1) // TILE + 1, j0 // TILE, (j1 - 1) // TILE + 1
+    if max(i1 - i0, j1 - j0) > MOST_ALONG:
+        return False
+    across = tiles_along(ny)
+    top, least = -np.inf, 1.0
+    for a in range(i0, i1):
+        for b in range(j0, j1):
+            k = 2 * (a * across + b)
+            top = max(top, np.float64(tiles[k]))
+            least = min(least, np.float64(tiles[k + 1]))
+    return z - hz - reach > top or (z - h) * least > wide
 
 
 @bare

@@ -17,7 +17,7 @@ from berm.kernels.geometry.heightfield import (
     beside,
     cell_range,
     ground,
-    height_bound,
+    is_clear,
     load_triangles,
 )
 from berm.kernels.geometry.mesh_grid import (
@@ -291,12 +291,12 @@ def push_out(kind, tri, normals, frame, dims, starts, members, field, heights, x
 
 
 @bare
-def bound(kind, frame, dims, field, heights, x, y, z):
-    """Lower bound (m) of the distance to all triangles, below 0 where the point may be in solid."""
+def is_out_of_reach(kind, frame, dims, field, heights, x, y, z, hx, hy, hz, reach):
+    """Whether all triangles are further than `reach` (m) from a box, and it is not in the solid."""
     if kind == HEIGHT:
-        return height_bound(heights, frame, x, y, z)
+        return is_clear(heights, frame, field, x, y, z, hx, hy, hz, reach)
     d, cell = mesh_bound(frame, dims, field, x, y, z)
-    return -d if cell == SOLID else d
+    return cell != SOLID and d > reach + math.sqrt(hx * hx + hy * hy + hz * hz)
 
 
 @inner
@@ -320,8 +320,7 @@ def mesh_slab(
         if not use_legs:
             lo, hi = begin + k * BLOCK, min(end, begin + (k + 1) * BLOCK)
             cx, cy, cz, hx, hy, hz, reach = block_in_body(blocks[s, k], pose, dt, gravity, skin)
-            half = math.sqrt(hx * hx + hy * hy + hz * hz)
-            if bound(kind, frame, dims, field, heights, cx, cy, cz) > reach + half:
+            if is_out_of_reach(kind, frame, dims, field, heights, cx, cy, cz, hx, hy, hz, reach):
                 continue
         for i in range(lo, hi):
             if use_legs:
@@ -336,11 +335,11 @@ def mesh_slab(
             cx, cy, cz = to_body(pose, fa, ax, ay, az)
             if not abs(cx) + abs(cy) + abs(cz) < np.inf:  # has no cell; the solver reports it
                 continue
-            least = bound(kind, frame, dims, field, heights, cx, cy, cz)
-            if least > reach:
-                continue
             length = path_length(pose, fa, ax, ay, az, bx, by, bz)
-            if not (least <= r + skin * r + length and length < np.inf):
+            wide = r + skin * r + length
+            if not length < np.inf or is_out_of_reach(
+                kind, frame, dims, field, heights, cx, cy, cz, 0.0, 0.0, 0.0, wide
+            ):
                 continue
             if stamps.shape[0] < tri.shape[0]:
                 stamps = np.zeros(tri.shape[0], np.int32)

@@ -27,6 +27,7 @@ from berm.solvers.dem.start import check_start
 from berm.solvers.search.list_rooms import rooms
 from berm.solvers.search.pair_list import PairList
 from berm.solvers.walls.boundaries import Boundaries
+from berm.solvers.walls.shapes import updates_of
 
 Array = npt.NDArray[Any]
 
@@ -108,6 +109,7 @@ class DEM:
         self.started = False  # forces are known
         self.kept = 0  # how often contacts have kept their memory
         self.bodies_seen = 0  # that `walls` knows
+        self.ground_seen = 0  # updates of height fields that `walls` knows
         self.seats: tuple[Array, ...] = ()  # blocks of the bodies, for ...
         self.seated_for = -1  # ... the list of this number
         self.rkf_step = 0.0  # s, the last that RKF45 took
@@ -133,7 +135,11 @@ class DEM:
             self.walls.follow(self.fixed, dt)
             if grains.changed or self.pairs.slabs == 0:
                 self._search(world, 0.0, report)
-            elif any(body.driven for body in self.fixed) or len(self.fixed) != self.bodies_seen:
+            elif (
+                any(body.driven for body in self.fixed)
+                or len(self.fixed) != self.bodies_seen
+                or updates_of(self.fixed) != self.ground_seen
+            ):
                 self._near_walls(world, np.arange(grains.n, dtype=np.int32), 0.0)
         self.total = np.zeros((self.pairs.slabs, max(len(self.fixed), 1), 8))
         self.stats = np.zeros((self.pairs.slabs, 4))
@@ -230,7 +236,7 @@ class DEM:
     def _near_walls(self, world: WorldView, was: Array, fraction: float) -> None:
         grains = world.grains
         self.walls.find(grains.x, self.pairs.ref, self.pairs.slab, was, fraction)
-        self.bodies_seen = len(self.fixed)
+        self.bodies_seen, self.ground_seen = len(self.fixed), updates_of(self.fixed)
 
     # ---- laws and step sizes ---------------------------------------------------------------
 
@@ -380,7 +386,9 @@ class DEM:
 
     def state(self) -> dict[str, Any]:
         """Everything that a bit-for-bit restart needs."""
-        names = ("speed", "started", "rkf_step", "rkf_elapsed", "bodies_seen", "kept")
+        names = (
+            "speed", "started", "rkf_step", "rkf_elapsed", "bodies_seen", "ground_seen", "kept",
+        )  # fmt: skip
         return {"pairs": self.pairs.state(), "walls": self.walls.state()} | {
             name: getattr(self, name) for name in names
         }
@@ -395,6 +403,7 @@ class DEM:
         self.speed, self.started = float(state["speed"]), bool(state["started"])
         self.rkf_step, self.rkf_elapsed = float(state["rkf_step"]), float(state["rkf_elapsed"])
         self.bodies_seen, self.kept = int(state["bodies_seen"]), int(state["kept"])
+        self.ground_seen = int(state.get("ground_seen", 0))
 
 
 def _check_finite(grains: Grains, energy: float, bad: int) -> None:

@@ -28,6 +28,7 @@ from berm.solvers.p2.with_bodies import step_with_bodies
 from berm.solvers.search.candidate_list import CandidateList
 from berm.solvers.search.contact_list import ContactList
 from berm.solvers.walls.kept_walls import KeptWalls
+from berm.solvers.walls.shapes import updates_of
 from berm.solvers.walls.walls import Walls
 
 Array = npt.NDArray[Any]
@@ -144,6 +145,7 @@ class P2:
         far = 0.5 * self.skin + AHEAD_MOST + KNOCK + KNOCK_FAST
         self.wall_skin = max(self.WALL_SKIN, far)
         self.bodies_seen = -1
+        self.ground_seen = 0  # updates of height fields
         self.walls_end = False  # contacts with bodies were found for the last step only
         self.changed = True  # grains came or went before this step
         self.known_tags = 0  # grains with higher tags are new
@@ -239,7 +241,12 @@ class P2:
     def _bodies_moved(self, world: WorldView) -> bool:
         """Whether contacts with bodies must be found anew although no grain has gone far."""
         known, self.bodies_seen = self.bodies_seen, len(world.bodies)
-        return known != len(world.bodies) or any(body.driven for body in world.bodies)
+        seen, self.ground_seen = self.ground_seen, updates_of(world.bodies)
+        return (
+            known != len(world.bodies)
+            or seen != self.ground_seen
+            or any(body.driven for body in world.bodies)
+        )
 
     def _make_room(self, n: int) -> None:
         width = {"count": 8, "serial": 4}.get(self.averaging, 16)
@@ -387,6 +394,7 @@ class P2:
             "last_dt": self.last_dt,
             "only_kind": self.only_kind,
             "bodies_seen": self.bodies_seen,
+            "ground_seen": self.ground_seen,
             "walls_end": self.walls_end,
             "alike": self.alike,
             "known_tags": self.known_tags,
@@ -403,6 +411,7 @@ class P2:
         self.last_dt = float(state["last_dt"])
         self.only_kind = int(state["only_kind"])
         self.bodies_seen = int(state["bodies_seen"])
+        self.ground_seen = int(state.get("ground_seen", 0))
         self.walls_end = bool(state["walls_end"])
         self.alike = bool(state.get("alike", False))
         self.known_tags = int(state.get("known_tags", 0))

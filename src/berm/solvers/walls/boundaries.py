@@ -46,7 +46,7 @@ class Boundaries:
         self.count: Array = np.zeros(slabs, np.int64)
 
     def follow(self, bodies: Sequence[Any], dt: float) -> None:
-        """Take over poses and motions of the coming step dt (s)."""
+        """Take over shapes, and poses and motions of the coming step dt (s)."""
         self.table.follow([body.shape for body in bodies])
         self.pose: Array = poses_of(bodies, dt)
         self.substance: Array = np.array([body.material for body in bodies], np.int64)
