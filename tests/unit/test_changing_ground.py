@@ -128,7 +128,7 @@ def test_what_cannot_be_updated_is_refused():
         (((0, 2), (0, 2)), np.zeros((3, 2)), "(2, 2)"),
         (((0, 2), (0, 2)), np.nan, "finite"),
     ):
-        with pytest.raises(InputError, match="HeightField.update") as error:
+        with pytest.raises(InputError, match=r"HeightField\.update") as error:
             field.update(region, heights)
         assert words in str(error.value)
     assert field.updates == 0

@@ -10,7 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from berm.core.errors import InputError
-from berm.core.shapes import Box, Capsule, Cone, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
+from berm.core.shapes import (
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    HeightField,
+    Mesh,
+    Plane,
+    Region,
+    Shape,
+    Sphere,
+)
 from berm.kernels.geometry import distance as kd
 from berm.kernels.geometry import heightfield as kh
 from berm.kernels.geometry import mesh_grid as kg
@@ -80,22 +91,24 @@ def _pack_turned(shape: Cylinder | Cone, prm: Array) -> Packed:
 def _pack_heights(shape: HeightField, prm: Array) -> Packed:
     """Flatten a height field; its triangles stay implicit, and its tiles stand for a field."""
     nx, ny = shape.heights.shape
+    frame, heights = np.zeros(FRAME), np.empty((nx, ny))
     tiles = np.zeros(2 * int(kh.tiles_along(nx)) * int(kh.tiles_along(ny)), np.float32)
     mesh = (
-        np.zeros((0, 3, 3)), np.zeros((0, 7, 3)), np.zeros(FRAME), np.array([nx, ny, 0], np.int64),
+        np.zeros((0, 3, 3)), np.zeros((0, 7, 3)), frame, np.array([nx, ny, 0], np.int64),
         np.zeros(1, np.int64), np.zeros(0, np.int32), tiles,
         np.zeros((0, 3), np.int64), np.zeros(1, np.int64), np.zeros(0, np.int64),
-        np.empty((nx, ny)),
+        heights,
     )  # fmt: skip
-    mesh[2][:3] = *shape.origin, shape.cell
-    _write_heights(shape, 0, nx, 0, ny, mesh[2], tiles, mesh[10])
+    frame[:3] = *shape.origin, shape.cell
+    _write_heights(shape, (0, nx, 0, ny), frame, tiles, heights)
     return Packed(shape, kd.HEIGHT, prm, mesh, shape.version)
 
 
 def _write_heights(
-    shape: HeightField, i0: int, i1: int, j0: int, j1: int, frame: Array, tiles: Array, kept: Array
+    shape: HeightField, region: Region, frame: Array, tiles: Array, kept: Array
 ) -> None:
     """Copy a region of a height field, and what follows from it."""
+    i0, i1, j0, j1 = region
     kept[i0:i1, j0:j1] = shape.heights[i0:i1, j0:j1]
     kh.fill_tiles(kept, shape.cell, i0, i1, j0, j1, tiles)
     frame[4], frame[5] = tiles[::2].max(), tiles[1::2].min()
@@ -165,22 +178,22 @@ class ShapeTable:
         changed = False
         for m, key in enumerate(self._meshes):
             one = self._packed[key]
-            version = version_of(one.shape)
-            if version == one.version:
+            shape = one.shape
+            if not isinstance(shape, HeightField) or shape.version == one.version:
                 continue
             changed = True
             if one.kind != kd.HEIGHT:  # its triangles are listed
-                self._packed[key] = self._pack_one(one.shape)
+                self._packed[key] = self._pack_one(shape)
                 self._columns = _join([self._packed[other] for other in self._meshes])
-                self._fill([self._packed[id(shape)] for shape in self.shapes])
+                self._fill([self._packed[id(other)] for other in self.shapes])
                 continue
             ranges, frame, tiles, heights = (self._columns[c] for c in (0, 3, 7, 11))
             low, high = ranges[m], ranges[m + 1]
             flat = heights[low[HEIGHTS] : high[HEIGHTS]].reshape(one.mesh[10].shape)
-            for region in one.shape.changes_since(one.version):
-                _write_heights(one.shape, *region, one.mesh[2], one.mesh[6], one.mesh[10])
-                _write_heights(one.shape, *region, frame[m], tiles[low[CELLS] : high[CELLS]], flat)
-            one.version = version
+            for region in shape.changes_since(one.version):
+                _write_heights(shape, region, one.mesh[2], one.mesh[6], one.mesh[10])
+                _write_heights(shape, region, frame[m], tiles[low[CELLS] : high[CELLS]], flat)
+            one.version = shape.version
         return changed
 
     def _fill(self, packed: list[Packed]) -> None:
@@ -191,11 +204,6 @@ class ShapeTable:
             np.array([number.get(id(one.shape), -1) for one in packed], np.int64),
             *self._columns,
         )
-
-
-def version_of(shape: Any) -> int:
-    """The number of what a shape is at present: only height fields change."""
-    return shape.version if isinstance(shape, HeightField) else 0
 
 
 def updates_of(bodies: Sequence[Any]) -> int:
