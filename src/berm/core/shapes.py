@@ -7,6 +7,7 @@ everything outside is solid.
 
 from __future__ import annotations
 
+import itertools
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -162,17 +163,29 @@ class Capsule:
         object.__setattr__(self, "height", _positive("Capsule", "height", self.height))
 
 
+CHANGES_KEPT = 256  # updates of a height field that are known one by one
+Region = tuple[int, int, int, int]  # i0, i1, j0, j1: heights[i0:i1, j0:j1]
+_versions = itertools.count()  # of all height fields
+
+
 @dataclass(frozen=True, eq=False)
 class HeightField:
     """Ground: solid below the triangulated heights, nothing beyond its edges.
 
     `heights` (nx, ny) in m stands at x = origin[0] + i cell, y = origin[1] + j cell; each cell is
-    cut along the diagonal from (i, j) to (i+1, j+1).
+    cut along the diagonal from (i, j) to (i+1, j+1). Heights change by `update` only: `updates`
+    counts how often they have, and `version` is another number for all that they have ever been.
     """
 
     heights: NDArray[np.float64]
     cell: float
     origin: tuple[float, float] = (0.0, 0.0)
+    updates: int = field(init=False, default=0)
+    version: int = field(init=False, default_factory=lambda: next(_versions))
+    _changes: list[tuple[int, Region]] = field(init=False, default_factory=list, repr=False)
+    _first: NDArray[np.float64] = field(
+        init=False, default_factory=lambda: np.zeros((0, 0)), repr=False
+    )  # heights of the beginning, once they have changed
 
     def __post_init__(self) -> None:
         try:
@@ -196,6 +209,69 @@ class HeightField:
             raise InputError("HeightField.origin", self.origin, "(x, y) in m") from None
         pair = (_number("HeightField", "origin", x), _number("HeightField", "origin", y))
         object.__setattr__(self, "origin", pair)
+
+    def update(self, region: tuple[tuple[int, int], tuple[int, int]], heights: ArrayLike) -> None:
+        """Give heights[i0:i1, j0:j1] other values (m); region: ((i0, i1), (j0, j1)).
+
+        Solvers take it over before their next step, at a cost that follows the region. Ground that
+        is raised under grains throws them out.
+        """
+        try:
+            (i0, i1), (j0, j1) = ((int(low), int(high)) for low, high in region)
+            whole = region == ((i0, i1), (j0, j1))
+        except (TypeError, ValueError):
+            raise InputError(
+                "HeightField.update: region", region, "((i0, i1), (j0, j1)), whole numbers"
+            ) from None
+        nx, ny = self.heights.shape
+        if not (whole and 0 <= i0 < i1 <= nx and 0 <= j0 < j1 <= ny):
+            raise InputError(
+                "HeightField.update: region", region,
+                f"((i0, i1), (j0, j1)) with 0 <= i0 < i1 <= {nx} and 0 <= j0 < j1 <= {ny}",
+            )  # fmt: skip
+        try:
+            given = np.broadcast_to(np.asarray(heights, np.float64), (i1 - i0, j1 - j0))
+        except (TypeError, ValueError):
+            raise InputError(
+                "HeightField.update: heights", np.shape(heights), f"numbers {(i1 - i0, j1 - j0)}"
+            ) from None
+        if not np.isfinite(given).all():
+            raise InputError("HeightField.update: heights", "not finite", "finite heights in m")
+        if not len(self._first):
+            object.__setattr__(self, "_first", self.heights.copy())
+        self._changes.append((self.version, (i0, i1, j0, j1)))
+        del self._changes[:-CHANGES_KEPT]
+        self._write(i0, i1, j0, j1, given, self.updates + 1)
+
+    def _write(self, i0: int, i1: int, j0: int, j1: int, given: ArrayLike, updates: int) -> None:
+        self.heights.flags.writeable = True
+        self.heights[i0:i1, j0:j1] = given
+        self.heights.flags.writeable = False
+        object.__setattr__(self, "updates", updates)
+        object.__setattr__(self, "version", next(_versions))
+
+    def state(self) -> dict[str, Any]:
+        """Return what `restore` needs; no heights where they are those of the beginning."""
+        return {"updates": self.updates} | (
+            {"heights": self.heights.copy()} if self.updates else {}
+        )
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put back what `state` returned."""
+        if not state["updates"] and not self.updates:
+            return
+        self._changes.clear()
+        heights = state["heights"] if state["updates"] else self._first
+        self._write(0, len(self.heights), 0, self.heights.shape[1], heights, int(state["updates"]))
+
+    def changes_since(self, version: int) -> list[Region]:
+        """Regions that were updated since `version`; all where that is not known one by one."""
+        if version == self.version:
+            return []
+        for k, (before, _) in enumerate(self._changes):
+            if before == version:
+                return [region for _, region in self._changes[k:]]
+        return [(0, self.heights.shape[0], 0, self.heights.shape[1])]
 
 
 @dataclass(frozen=True, eq=False)

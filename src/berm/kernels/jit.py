@@ -16,8 +16,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-# threads that wait for each other sleep early: on a busy machine spinning costs 20 times
-os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+# Threads that wait for each other do not spin for ever, which costs 20 times on a busy machine, but
+# longer than from one loop to the next: waking them takes 20 times as long as a short loop.
+os.environ.setdefault("GOMP_SPINCOUNT", "20000")
 
 import numba
 from llvmlite import ir
@@ -123,6 +124,23 @@ def inner(function: Callable[..., Any]) -> Any:
     )(function)
 
 
+def bare(function: Callable[..., Any]) -> Any:
+    """Compile a function that only other kernels call, without counting references.
+
+    It may look into arrays, but neither make nor return any. Where arrays belong to Python,
+    counting costs as much as a search that asks thousands of times for a row.
+    """
+    if not JIT_ON:
+        return function
+    return numba.njit(
+        nogil=True,
+        error_model="numpy",
+        no_cpython_wrapper=True,
+        no_cfunc_wrapper=True,
+        _nrt=False,
+    )(function)
+
+
 def inline(function: Callable[..., Any]) -> Any:
     """Compile a small function that LLVM is to inline at every call.
 
@@ -208,29 +226,31 @@ def cache_folders() -> list[Path]:
 
 
 _threads = int(numba.config.NUMBA_NUM_THREADS)
-ALONE = 1000  # below so many grains, waiting for other threads costs more than they save
+_now = _threads  # that parallel loops run on at present
 
 
 def set_threads(count: int) -> None:
     """Run parallel loops on at most `count` threads (results do not depend on it)."""
     global _threads
     _threads = max(1, min(count, int(numba.config.NUMBA_NUM_THREADS)))
-    numba.set_num_threads(_threads)
+    use_threads(_threads)
 
 
 def get_threads() -> int:
-    """Return the number of threads that large worlds use."""
+    """Return the number of threads that worlds may use."""
     return _threads
 
 
-def use_threads_for(grains: int) -> None:
-    """Choose one or all threads for the coming step, by the size of the world."""
-    numba.set_num_threads(1 if grains < ALONE else _threads)
+def use_threads(count: int) -> None:
+    """Run the parallel loops that come on `count` threads; `threads` chooses for each step."""
+    global _now
+    _now = count
+    numba.set_num_threads(count)
 
 
-def runs_alone(grains: int) -> bool:
-    """Whether a world of so many grains is advanced by one thread."""
-    return grains < ALONE or _threads == 1
+def runs_alone() -> bool:
+    """Whether parallel loops run on one thread at present."""
+    return _now == 1
 
 
 def max_threads() -> int:

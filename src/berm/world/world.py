@@ -23,6 +23,9 @@ from berm.core.joints import Joint, Joints
 from berm.core.materials import Material, material
 from berm.core.motion import Motion, Steered
 from berm.core.report import StepReport
+from berm.core.shapes import HeightField
+from berm.kernels import jit
+from berm.kernels.threads import ThreadChoice
 from berm.solvers.base import Solver, require
 from berm.solvers.choice import make_solver, names
 from berm.world.clumps import add_clusters, cover_body, remove_with_clumps
@@ -73,6 +76,7 @@ class World(Shown):
         self.time = 0.0
         self.step_count = 0
         self.report = StepReport()
+        self._threads = ThreadChoice()
         self.mass_added = 0.0  # kg, since the start
         self.mass_removed = 0.0
 
@@ -309,10 +313,14 @@ class World(Shown):
             sink.drain(self)
         self.bodies.prepare(self.time, self.dt)
         poured = time.perf_counter() - begin
+        size = self.grains.n + sum(len(cloth.position) for cloth in self.cloths)
+        jit.use_threads(self._threads.begin(size, jit.get_threads()))
+        solving = time.perf_counter()
         try:
             report = self.solver.step(self, self.dt)
         except SimulationError as error:  # solvers say who, the world knows when
             raise SimulationError(f"step {self.step_count + 1}: {error}") from error
+        self._threads.end(size, time.perf_counter() - solving)
         self.step_count += 1
         self.time = self.step_count * self.dt
         report.step, report.time = self.step_count, self.time
@@ -355,6 +363,11 @@ class World(Shown):
                 if isinstance(body.motion, Steered)
             },
             "bodies": self.bodies.state(),
+            "ground": {
+                body.name: body.shape.state()
+                for body in self.bodies
+                if isinstance(body.shape, HeightField)
+            },
             "joints": self.joints.state(),
             "report": {k: v for k, v in vars(self.report).items() if k != "timings"},
             "solver": self.solver.state(),
@@ -390,6 +403,8 @@ class World(Shown):
             emitter.restore(one)
         for sink, one in zip(self.sinks, state["sinks"], strict=True):
             sink.restore(one)
+        for name, one in state.get("ground", {}).items():
+            self.body(name).shape.restore(one)
         self.solver.restore(state["solver"])
         self.report = StepReport(**state.get("report", {}))
         for cloth, one in zip(self.cloths, state.get("cloths", []), strict=True):

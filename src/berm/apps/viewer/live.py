@@ -91,7 +91,7 @@ class Live(BaseSession):
         self._mark = (float("nan"), float("nan"))
         self._plotted = float("-inf")
         self._bodies: list[str] = []
-        self._ground: dict[int, HeightField] = {}  # shapes that viewers know, by body
+        self._ground: dict[int, int] = {}  # versions of height fields that viewers know, by body
 
     # ------------------------------------------------------------------ what viewers are told
 
@@ -178,14 +178,16 @@ class Live(BaseSession):
         self.mark_shown(thread_time() - begin)
 
     def _show_ground(self) -> None:
-        """Hand over height fields that were given another shape since the stage was made."""
+        """Hand over height fields that have changed since the stage was made."""
         assert self.world is not None
         for k, body in enumerate(self.world.bodies):
-            if isinstance(body.shape, HeightField) and body.shape is not self._ground.get(k):
+            if not isinstance(body.shape, HeightField):
+                continue
+            if body.shape.version != self._ground.get(k):
                 if k in self._ground:
                     frame = partial(height_frame, k, body.material, body.shape)
                     self.hub.show_surface(f"height {k}", frame)
-                self._ground[k] = body.shape
+                self._ground[k] = body.shape.version
 
     def after_step(self, report: StepReport) -> None:
         """Do what comes between two steps, but for `hold`: plot, show, tell, obey, keep pace."""

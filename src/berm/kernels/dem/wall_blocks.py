@@ -3,7 +3,7 @@
 The way is the unit normal into the wall, velocity and spin are relative at the point of contact,
 the overlap goes in, and only a torque of rolling comes out. The distance of the centre to the wall
 and the arm from the body's origin to the contact wait beside them. who holds the sphere, the body,
-and where memory is kept; a body's pose is five quads: origin, axes, way and turn of a step.
+and where memory is kept; a body's pose is six quads: origin, axes, way and turn of a step.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from berm.kernels.simd.vec4 import FOUR, add_rows4, four, rows4, set_four
 from berm.kernels.simd.vec8 import fma, splat4
 
 DISTANCE, ARM = LANES * 4, OTHER_SPIN
-POSE = 5  # quads
+POSE = 6  # quads
 
 
 @inline

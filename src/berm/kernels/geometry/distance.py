@@ -8,11 +8,12 @@ gradient points to that side. The rest of prm:
   CAPSULE  [1] radius, [2] half of the straight part
   CONE     [1:9] corners (rho, z) of the section, counter-clockwise, mirrored about the axis
   TUBE     [1:9] corners (rho, z) of the wall's section, counter-clockwise; a bore about the axis
-  both     [9:11] normal (rho, z) of the side, [11] largest radius, [12] radius of the bore or -1
+  both     [9:11] normal (rho, z) of the side, outwards
 
 A `pose` holds POSE numbers: [0:3] origin, [3:12] rotation (row-major, body to world) at the start
 of the step, [12:15] displacement and [15:18] rotation vector over the whole step, [18] and [19]
-the lengths of these two. A fraction f in [0, 1] says how much of the step is gone.
+the lengths of these two, [20] and [21] cosine and sine of the angle [19], [22] its inverse or 0.
+A fraction f in [0, 1] says how much of the step is gone.
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ import math
 
 import numpy as np
 
-from berm.kernels.jit import inner, jit
+from berm.kernels.jit import bare, jit
 
 PLANE, SPHERE, BOX, CAPSULE, CONE, TUBE, MESH, HEIGHT = range(8)
 # Number of a tube's extra face: its bore as a container, which grains only meet at a way's end.
 BORE = 3
-PARAMS = 13
-POSE = 20
+PARAMS = 11
+POSE = 24
 
 # Closer to a corner or axis than this (m), the direction away from it is rounding noise.
 TINY = 1e-12
 SIN120 = math.sqrt(0.75)
 
 
-@inner
+@bare
 def section_distance(prm, rho, z):
     """Distance (m) and gradient in the (rho, z) plane to the convex quadrilateral prm[1:9]."""
     deepest = -np.inf
@@ -67,7 +68,7 @@ def section_distance(prm, rho, z):
     return d, (rho - qr) / d, (z - qz) / d
 
 
-@inner
+@bare
 def box_distance(prm, x, y, z):
     """Distance and gradient to a box, open upwards where prm[4] is set."""
     sx = 1.0 if x >= 0.0 else -1.0
@@ -85,7 +86,7 @@ def box_distance(prm, x, y, z):
     return d, sx * qx / d, sy * qy / d, sz * qz / d
 
 
-@jit
+@bare
 def distance(kind, prm, x, y, z):
     """Signed distance (m) and unit gradient of the whole shape at a point of the body's frame."""
     if kind == PLANE:
@@ -112,7 +113,7 @@ def distance(kind, prm, x, y, z):
     return side * d, side * gx, side * gy, side * gz
 
 
-@inner
+@bare
 def count_features(kind, prm):
     """Number of faces of a shape that a grain can touch at the same time."""
     if kind == BOX and prm[0] < 0.0:
@@ -124,7 +125,7 @@ def count_features(kind, prm):
     return 1
 
 
-@inner
+@bare
 def is_concave(kind, prm, k):
     """Whether face `k` bends towards a grain, so that one tangent plane does not hold a path."""
     if kind == TUBE:
@@ -134,7 +135,7 @@ def is_concave(kind, prm, k):
     return (kind == SPHERE or kind == CAPSULE) and prm[0] < 0.0
 
 
-@inner
+@bare
 def feature(kind, prm, k, x, y, z):
     """Signed distance (m) and gradient of face `k` alone, taken as if it had no edges.
 
@@ -173,7 +174,7 @@ def feature(kind, prm, k, x, y, z):
     return distance(kind, prm, x, y, z)
 
 
-@inner
+@bare
 def box_bound(kind, prm, cx, cy, cz, hx, hy, hz):
     """Lower bound of the distance over an axis-aligned box: centre c, half edges h (body frame).
 
@@ -195,10 +196,41 @@ def box_bound(kind, prm, cx, cy, cz, hx, hy, hz):
         d = prm[0] * (math.sqrt(rho * rho + z * z) - prm[1])
         return d - math.sqrt(hr * hr + hz * hz)
     tall = abs(cz) - prm[6]
+    high, slack = prm[10] * (cz - prm[4]), abs(prm[10]) * hz
     if kind == CONE and prm[0] < 0.0:
-        side = prm[9] * (rho + hr - prm[3]) + prm[10] * (cz - prm[4]) + abs(prm[10]) * hz
-        return -max(tall + hz, side)
-    return max(tall - hz, max(rho - hr - prm[11], prm[12] - rho - hr))
+        return -max(tall + hz, prm[9] * (rho + hr - prm[3]) + high + slack)
+    # a section that is convex lies behind each of its sides
+    d = max(tall - hz, prm[9] * (rho - hr - prm[3]) + high - slack)
+    return d if kind == CONE else max(d, prm[9] * (prm[1] - rho - hr) - high - slack)
+
+
+@bare
+def flat_side(kind, prm, k, x0, y0, z0, x1, y1, z1):
+    """Whether a straight way from 0 to 1 meets face k as one plane, and its normal.
+
+    Faces of containers are planes everywhere, those of a box are where the way stays over them.
+    """
+    if kind == PLANE:
+        return True, 0.0, 0.0, 1.0
+    if kind == BOX and prm[0] < 0.0:
+        sign = -1.0 if k % 2 == 1 else 1.0
+        if k < 2:
+            return True, sign, 0.0, 0.0
+        return (True, 0.0, sign, 0.0) if k < 4 else (True, 0.0, 0.0, sign)
+    if kind == CONE and prm[0] < 0.0 and k < 2:
+        return True, 0.0, 0.0, 1.0 if k == 0 else -1.0
+    if kind != BOX or prm[4] != 0.0:
+        return False, 0.0, 0.0, 0.0
+    over_x = max(abs(x0), abs(x1)) <= prm[1]
+    over_y = max(abs(y0), abs(y1)) <= prm[2]
+    over_z = max(abs(z0), abs(z1)) <= prm[3]
+    if over_x and over_y and abs(z0) > prm[3]:
+        return True, 0.0, 0.0, 1.0 if z0 > 0.0 else -1.0
+    if over_x and over_z and abs(y0) > prm[2]:
+        return True, 0.0, 1.0 if y0 > 0.0 else -1.0, 0.0
+    if over_y and over_z and abs(x0) > prm[1]:
+        return True, 1.0 if x0 > 0.0 else -1.0, 0.0, 0.0
+    return False, 0.0, 0.0, 0.0
 
 
 @jit
@@ -209,14 +241,17 @@ def distance_many(kind, prm, points, out):
         out[i, 0], out[i, 1], out[i, 2], out[i, 3] = d, gx, gy, gz
 
 
-@jit
+@bare
 def turn(pose, f, x, y, z):
     """Turn a world vector by the body's rotation over the fraction f (Rodrigues)."""
     full = pose[19]
     if full == 0.0 or f == 0.0:
         return x, y, z
-    kx, ky, kz = pose[15] / full, pose[16] / full, pose[17] / full
-    c, s = math.cos(f * full), math.sin(f * full)
+    kx, ky, kz = pose[15] * pose[22], pose[16] * pose[22], pose[17] * pose[22]
+    if abs(f) == 1.0:  # every other question is for the end of the step
+        c, s = pose[20], f * pose[21]
+    else:
+        c, s = math.cos(f * full), math.sin(f * full)
     k = (kx * x + ky * y + kz * z) * (1.0 - c)
     return (
         c * x + s * (ky * z - kz * y) + k * kx,
@@ -225,7 +260,7 @@ def turn(pose, f, x, y, z):
     )
 
 
-@inner
+@bare
 def to_body(pose, f, x, y, z):
     """World point to the body's frame when the fraction f of the step is gone."""
     ux = x - pose[0] - f * pose[12]
@@ -239,7 +274,7 @@ def to_body(pose, f, x, y, z):
     )
 
 
-@inner
+@bare
 def to_world(pose, f, x, y, z):
     """Body vector (not point) to world axes when the fraction f of the step is gone."""
     ux = pose[3] * x + pose[4] * y + pose[5] * z
@@ -248,7 +283,7 @@ def to_world(pose, f, x, y, z):
     return turn(pose, f, ux, uy, uz)
 
 
-@inner
+@bare
 def path_length(pose, fa, ax, ay, az, bx, by, bz):
     """Upper bound (m) of the way a -> b as the body sees it, from the fraction fa to 1."""
     rest = 1.0 - fa

@@ -1,7 +1,9 @@
 """Height fields: implicit triangles over a regular grid of heights, solid below.
 
-heights (nx, ny) in m; frame = [0:2] x and y of heights[0, 0], [2] cell (m), [3] least and
-[4] largest height, [5] cosine of the steepest slope.
+heights (nx, ny) in m; frame = [0:2] x and y of heights[0, 0], [2] cell (m), [3] not used,
+[4] largest height, [5] cosine of the steepest slope. Cells stand in tiles of TILE x TILE; tiles is
+float32, two numbers a tile, row by row: a bound of its largest height, and of the cosine of its
+steepest slope.
 """
 
 from __future__ import annotations
@@ -11,10 +13,15 @@ import math
 import numpy as np
 
 from berm.kernels.geometry.mesh_grid import closest_point, most3
-from berm.kernels.jit import inner, jit
+from berm.kernels.jit import bare, jit
+
+TILE = 8
+# A bound looks at cells one by one up to this many along an axis, and then at tiles up to as many.
+MOST_ALONG = 6
+CLOSE = 1e-6  # share by which bounds are rounded away
 
 
-@inner
+@bare
 def load_triangles(heights, frame, i, j, tri):
     """Put the two triangles of cell (i, j) into tri (2, 3, 3); both wind upwards."""
     x, y, c = frame[0] + i * frame[2], frame[1] + j * frame[2], frame[2]
@@ -26,7 +33,7 @@ def load_triangles(heights, frame, i, j, tri):
     tri[1, 2, 0], tri[1, 2, 1], tri[1, 2, 2] = x, y + c, heights[i, j + 1]
 
 
-@jit
+@bare
 def ground(heights, frame, x, y):
     """Height (m) and slopes dh/dx, dh/dy at (x, y), taken at the nearest point of the field."""
     nx, ny = heights.shape
@@ -49,7 +56,7 @@ def ground_many(heights, frame, points, out):
         out[i], _, _ = ground(heights, frame, points[i, 0], points[i, 1])
 
 
-@jit
+@bare
 def beside(heights, frame, x, y):
     """Distance (m) in the plane from (x, y) to the field's edge, 0 above or below the field."""
     dx = most3(frame[0] - x, x - frame[0] - (heights.shape[0] - 1) * frame[2], 0.0)
@@ -57,7 +64,7 @@ def beside(heights, frame, x, y):
     return math.sqrt(dx * dx + dy * dy)
 
 
-@inner
+@bare
 def height_bound(heights, frame, x, y, z):
     """Lower bound (m) of the distance to the surface, negative below it."""
     out = beside(heights, frame, x, y)
@@ -69,7 +76,73 @@ def height_bound(heights, frame, x, y, z):
     return (z - h) * frame[5] if z > h else z - h
 
 
-@inner
+@jit
+def tiles_along(nodes):
+    """Number of tiles along an axis with so many heights."""
+    return (nodes - 2) // TILE + 1
+
+
+@jit
+def fill_tiles(heights, cell, i0, i1, j0, j1, tiles):
+    """Write the tiles whose cells touch heights[i0:i1, j0:j1]."""
+    nx, ny = heights.shape
+    across = tiles_along(ny)
+    for a in range(max(i0 - 1, 0) // TILE, min(i1 - 1, nx - 2) // TILE + 1):
+        for b in range(max(j0 - 1, 0) // TILE, min(j1 - 1, ny - 2) // TILE + 1):
+            top, steep = -np.inf, 0.0
+            for i in range(a * TILE, min((a + 1) * TILE, nx - 1)):
+                for j in range(b * TILE, min((b + 1) * TILE, ny - 1)):
+                    h, hx, hy = heights[i, j], heights[i + 1, j], heights[i, j + 1]
+                    far = heights[i + 1, j + 1]
+                    top = max(top, max(max(h, hx), max(hy, far)))
+                    steep = max(steep, (hx - h) ** 2 + (far - hx) ** 2)
+                    steep = max(steep, (far - hy) ** 2 + (hy - h) ** 2)
+            k = 2 * (a * across + b)
+            tiles[k] = top + CLOSE * abs(top)
+            tiles[k + 1] = (1.0 - CLOSE) / math.sqrt(1.0 + steep / (cell * cell))
+
+
+@bare
+def is_clear(heights, frame, tiles, x, y, z, hx, hy, hz, reach):
+    """Whether the surface is further than `reach` (m) from all of a box: centre, half edges.
+
+    True is sure, False is not. Only what is near counts: a steep cell far away does not.
+    """
+    half = math.sqrt(hx * hx + hy * hy + hz * hz)
+    if height_bound(heights, frame, x, y, z) > reach + half:
+        return True
+    if not beside(heights, frame, x, y) == 0.0:
+        return False
+    h, _, _ = ground(heights, frame, x, y)
+    if not z > h:
+        return False
+    nx, ny = heights.shape
+    i0, i1 = cell_range(frame[0], frame[2], nx, x - hx - reach, x + hx + reach)
+    j0, j1 = cell_range(frame[1], frame[2], ny, y - hy - reach, y + hy + reach)
+    if max(i1 - i0, j1 - j0) <= MOST_ALONG:
+        top = -np.inf
+        for i in range(i0, i1 + 1):
+            for j in range(j0, j1 + 1):
+                top = max(top, heights[i, j])
+        if z - hz - reach > top:
+            return True
+    wide = reach + half
+    i0, i1 = cell_range(frame[0], frame[2], nx, x - wide, x + wide)
+    j0, j1 = cell_range(frame[1], frame[2], ny, y - wide, y + wide)
+    i0, i1, j0, j1 = i0 // TILE, (i1 - 1) // TILE + 1, j0 // TILE, (j1 - 1) // TILE + 1
+    if max(i1 - i0, j1 - j0) > MOST_ALONG:
+        return False
+    across = tiles_along(ny)
+    top, least = -np.inf, 1.0
+    for a in range(i0, i1):
+        for b in range(j0, j1):
+            k = 2 * (a * across + b)
+            top = max(top, np.float64(tiles[k]))
+            least = min(least, np.float64(tiles[k + 1]))
+    return z - hz - reach > top or (z - h) * least > wide
+
+
+@bare
 def cell_range(origin, edge, nodes, low, high):
     """First and one past the last cell along an axis that [low, high] overlaps, at least one."""
     first = min(max((low - origin) / edge, 0.0), nodes - 2.0)
@@ -77,7 +150,7 @@ def cell_range(origin, edge, nodes, low, high):
     return np.int64(first), np.int64(last) + 1
 
 
-@inner
+@bare
 def height_distance(heights, frame, x, y, z, tri):
     """Signed distance (m) and gradient: negative below the surface; tri is scratch (2, 3, 3)."""
     h, su, sw = ground(heights, frame, x, y)

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from berm.kernels.jit import inner, jit
+from berm.kernels.jit import bare, jit
 
 EMPTY, SOLID, CUT = 0, 1, 2
 FACE = 0
@@ -25,7 +25,7 @@ SQRT3 = math.sqrt(3.0)
 HALF_DIAGONAL = 0.5 * SQRT3
 
 
-@inner
+@bare
 def closest_point(tri, k, x, y, z):
     """Closest point of triangle k and the feature it is on: 0 face, 1-3 edges, 4-6 corners.
 
@@ -65,7 +65,7 @@ def closest_point(tri, k, x, y, z):
     return ax + ux * p + wx * q, ay + uy * p + wy * q, az + uz * p + wz * q, FACE
 
 
-@inner
+@bare
 def cell_of(frame, dims, x, y, z):
     """Numbers (i, j, k) of the cell that holds a point, clamped to the grid (so safe for inf)."""
     i = np.int64(min(max((x - frame[0]) * frame[6], 0.0), dims[0] - 1.0))
@@ -74,19 +74,19 @@ def cell_of(frame, dims, x, y, z):
     return i, j, k
 
 
-@inner
+@bare
 def least3(a, b, c):
     """Least of three."""
     return min(a, min(b, c))
 
 
-@inner
+@bare
 def most3(a, b, c):
     """Largest of three."""
     return max(a, max(b, c))
 
 
-@inner
+@bare
 def box_gap(frame, dims, x, y, z):
     """Distance (m) of a point to the box of the grid, 0 inside."""
     dx = most3(frame[0] - x, x - frame[0] - dims[0] * frame[3], 0.0)
@@ -139,7 +139,7 @@ def fill_grid(tri, frame, dims, starts, members, store):
                         starts[c + 1] += 1
 
 
-@inner
+@bare
 def nearest_triangle(tri, frame, dims, starts, members, field, x, y, z):
     """Nearest triangle, squared distance (m^2), closest point, feature; ring by ring."""
     best, which, feature = np.inf, np.int64(-1), 0
@@ -175,7 +175,7 @@ def nearest_triangle(tri, frame, dims, starts, members, field, x, y, z):
     return which, best, qx, qy, qz, feature
 
 
-@inner
+@bare
 def mesh_distance(tri, normals, frame, dims, starts, members, field, x, y, z):
     """Signed distance (m), gradient and closest point; the sign is + everywhere for a sheet."""
     k, d2, qx, qy, qz, code = nearest_triangle(tri, frame, dims, starts, members, field, x, y, z)

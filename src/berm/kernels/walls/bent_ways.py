@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from berm.kernels.jit import inner
+from berm.kernels.jit import bare
 
 # A path that walls bend by more than this many radii is followed again, along the walls.
 BEND = 0.25
 PROJECTIONS = 4
 
 
-@inner
+@bare
 def bend_path(s, row, fa, ax, ay, az, bx, by, bz, r, plane, first, follow, leg):
     """Slide the end of a grain's way along the planes it meets; return whether that is a new way.
 
@@ -47,7 +47,7 @@ def bend_path(s, row, fa, ax, ay, az, bx, by, bz, r, plane, first, follow, leg):
     return (ex - leg[2]) ** 2 + (ey - leg[3]) ** 2 + (ez - leg[4]) ** 2 > least
 
 
-@inner
+@bare
 def legs_slab(
     s, x, v, dt, gravity, rows, plane, count, first, follow, again, legs, leg_count
 ):

@@ -6,19 +6,19 @@ import math
 
 import numpy as np
 
-from berm.kernels.jit import inner, jit
+from berm.kernels.jit import bare, jit
 
 # Normals of unit length that differ by less than this squared are within 25 degrees.
 MATCH = 2.0 - 2.0 * math.cos(math.radians(25.0))
 
 
-@inner
+@bare
 def mismatch(a, b):
     """Squared difference of two planes' normals; unlike a cosine, exact where they are equal."""
     return (a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2
 
 
-@inner
+@bare
 def match_slab(
     s, rows, body, plane, impulse, count, use_old_row, old_row,
     old_body, old_plane, old_impulse, old_first, old_follow, old_claim,
@@ -60,7 +60,7 @@ def match_slab(
             mine = loser
 
 
-@inner
+@bare
 def turns_slab(s, rows, plane, count):
     """Note how many contacts before it in its block of eight are of the same grain."""
     for b in range(0, count[s], 8):

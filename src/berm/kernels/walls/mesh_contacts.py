@@ -17,7 +17,7 @@ from berm.kernels.geometry.heightfield import (
     beside,
     cell_range,
     ground,
-    height_bound,
+    is_clear,
     load_triangles,
 )
 from berm.kernels.geometry.mesh_grid import (
@@ -32,7 +32,7 @@ from berm.kernels.geometry.mesh_grid import (
     mesh_bound,
     mesh_distance,
 )
-from berm.kernels.jit import inner, jit
+from berm.kernels.jit import bare, inner
 from berm.kernels.walls.shape_contacts import BLOCK, TOUCH, block_in_body, emit, shortest_step
 
 # A candidate: way to it (m), gap (m), normal (3), point (3), feature, triangle, state (below).
@@ -52,7 +52,7 @@ UNREAL = 0.25
 PIERCED = 0.1
 
 
-@inner
+@bare
 def is_covered(kind, tri, corners, fan_starts, fans, heights, frame, pair, k, code, q, d):
     """Whether a triangle that shares the corner or edge `code` of k is closer to q than that is.
 
@@ -80,7 +80,7 @@ def is_covered(kind, tri, corners, fan_starts, fans, heights, frame, pair, k, co
     return False
 
 
-@inner
+@bare
 def add_candidate(
     cand, count, tri, k, number, one_sided, normals, pose, fa, ax, ay, az, bx, by, bz, r, skin,
     length, q,
@@ -135,7 +135,7 @@ def add_candidate(
     return count + 1
 
 
-@inner
+@bare
 def is_hidden(a, b, r):
     """Whether candidate b adds nothing to contact a, which is taken: same surface, or unreal."""
     cos = a[NX] * b[NX] + a[NY] * b[NY] + a[NZ] * b[NZ]
@@ -151,7 +151,7 @@ def is_hidden(a, b, r):
     return a[WAY] <= b[WAY] or gap >= min(a[GAP], b[GAP]) - PIERCED * r
 
 
-@inner
+@bare
 def take_best(cand, count, r):
     """Mark and return the next contact among the candidates, -1 when none is left."""
     while True:
@@ -217,58 +217,57 @@ def gather(
     if kind == HEIGHT:
         i0, i1 = cell_range(frame[0], frame[2], heights.shape[0], lx, hx)
         j0, j1 = cell_range(frame[1], frame[2], heights.shape[1], ly, hy)
-        k0, k1 = 0, 1
+        m0, m1 = 0, 1
     else:
-        i0, j0, k0 = cell_of(frame, dims, lx, ly, lz)
-        i1, j1, k1 = cell_of(frame, dims, hx, hy, hz)
-        i1, j1, k1 = i1 + 1, j1 + 1, k1 + 1
+        i0, j0, m0 = cell_of(frame, dims, lx, ly, lz)
+        i1, j1, m1 = cell_of(frame, dims, hx, hy, hz)
+        i1, j1, m1 = i1 + 1, j1 + 1, m1 + 1
     for i in range(i0, i1):
         for j in range(j0, j1):
-            for m in range(k0, k1):
+            if kind == HEIGHT:
+                top = max(
+                    max(heights[i, j], heights[i + 1, j]),
+                    max(heights[i, j + 1], heights[i + 1, j + 1]),
+                )
+                if lz > top:
+                    continue
+                load_triangles(heights, frame, i, j, pair)
+                begin, end = 0, 2
+            else:
+                cell = (i * dims[1] + j) * dims[2]  # cells along z stand one after the other
+                begin, end = starts[cell + m0], starts[cell + m1]
+            for p in range(begin, end):
                 if kind == HEIGHT:
-                    top = max(
-                        max(heights[i, j], heights[i + 1, j]),
-                        max(heights[i, j + 1], heights[i + 1, j + 1]),
-                    )
-                    if lz > top:
-                        continue
-                    load_triangles(heights, frame, i, j, pair)
-                    begin, end = 0, 2
+                    k, number = p, 2 * (i * (heights.shape[1] - 1) + j) + p
                 else:
-                    cell = (i * dims[1] + j) * dims[2] + m
-                    begin, end = starts[cell], starts[cell + 1]
-                for p in range(begin, end):
-                    if kind == HEIGHT:
-                        k, number = p, 2 * (i * (heights.shape[1] - 1) + j) + p
-                    else:
-                        k = np.int64(members[p])
-                        number = k
-                        if stamps[k] == stamp:
-                            continue
-                        stamps[k] = stamp
-                        # Most triangles near by are turned away by their plane.
-                        a, n = tri[k, 0], normals[k, 0]
-                        high = (x - a[0]) * n[0] + (y - a[1]) * n[1] + (z - a[2]) * n[2]
-                        if abs(high) > r + skin + length:
-                            continue
-                    cand = more_room(cand, count)
-                    found = add_candidate(
-                        cand, count, pair if kind == HEIGHT else tri, k, number, one_sided, normals,
-                        pose, fa, ax, ay, az, bx, by, bz, r, skin, length, q,
-                    )  # fmt: skip
-                    if found == count:
+                    k = np.int64(members[p])
+                    number = k
+                    if stamps[k] == stamp:
                         continue
-                    code = np.int64(cand[count, FEATURE])
-                    if code == FACE or not is_covered(
-                        kind, tri, corners, fan_starts, fans, heights, frame, pair[2:],
-                        number, code, q,
-                        math.sqrt((q[0] - q[3]) ** 2 + (q[1] - q[4]) ** 2 + (q[2] - q[5]) ** 2),
-                    ):  # fmt: skip
-                        count = found
+                    stamps[k] = stamp
+                    # Most triangles near by are turned away by their plane.
+                    a, n = tri[k, 0], normals[k, 0]
+                    high = (x - a[0]) * n[0] + (y - a[1]) * n[1] + (z - a[2]) * n[2]
+                    if abs(high) > r + skin + length:
+                        continue
+                cand = more_room(cand, count)
+                found = add_candidate(
+                    cand, count, pair if kind == HEIGHT else tri, k, number, one_sided, normals,
+                    pose, fa, ax, ay, az, bx, by, bz, r, skin, length, q,
+                )  # fmt: skip
+                if found == count:
+                    continue
+                code = np.int64(cand[count, FEATURE])
+                if code == FACE or not is_covered(
+                    kind, tri, corners, fan_starts, fans, heights, frame, pair[2:],
+                    number, code, q,
+                    math.sqrt((q[0] - q[3]) ** 2 + (q[1] - q[4]) ** 2 + (q[2] - q[5]) ** 2),
+                ):  # fmt: skip
+                    count = found
     return cand, count
 
 
-@inner
+@bare
 def push_out(kind, tri, normals, frame, dims, starts, members, field, heights, x, y, z):
     """Whether a centre is in the solid, then distance (negative), normal and surface point."""
     no = (False, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
@@ -291,13 +290,13 @@ def push_out(kind, tri, normals, frame, dims, starts, members, field, heights, x
     return True, d, gx, gy, gz, qx, qy, qz
 
 
-@jit
-def bound(kind, frame, dims, field, heights, x, y, z):
-    """Lower bound (m) of the distance to all triangles, below 0 where the point may be in solid."""
+@bare
+def is_out_of_reach(kind, frame, dims, field, heights, x, y, z, hx, hy, hz, reach):
+    """Whether all triangles are further than `reach` (m) from a box, and it is not in the solid."""
     if kind == HEIGHT:
-        return height_bound(heights, frame, x, y, z)
+        return is_clear(heights, frame, field, x, y, z, hx, hy, hz, reach)
     d, cell = mesh_bound(frame, dims, field, x, y, z)
-    return -d if cell == SOLID else d
+    return cell != SOLID and d > reach + math.sqrt(hx * hx + hy * hy + hz * hz)
 
 
 @inner
@@ -321,8 +320,7 @@ def mesh_slab(
         if not use_legs:
             lo, hi = begin + k * BLOCK, min(end, begin + (k + 1) * BLOCK)
             cx, cy, cz, hx, hy, hz, reach = block_in_body(blocks[s, k], pose, dt, gravity, skin)
-            half = math.sqrt(hx * hx + hy * hy + hz * hz)
-            if bound(kind, frame, dims, field, heights, cx, cy, cz) > reach + half:
+            if is_out_of_reach(kind, frame, dims, field, heights, cx, cy, cz, hx, hy, hz, reach):
                 continue
         for i in range(lo, hi):
             if use_legs:
@@ -337,11 +335,11 @@ def mesh_slab(
             cx, cy, cz = to_body(pose, fa, ax, ay, az)
             if not abs(cx) + abs(cy) + abs(cz) < np.inf:  # has no cell; the solver reports it
                 continue
-            least = bound(kind, frame, dims, field, heights, cx, cy, cz)
-            if least > reach:
-                continue
             length = path_length(pose, fa, ax, ay, az, bx, by, bz)
-            if not (least <= r + skin * r + length and length < np.inf):
+            wide = r + skin * r + length
+            if not length < np.inf or is_out_of_reach(
+                kind, frame, dims, field, heights, cx, cy, cz, 0.0, 0.0, 0.0, wide
+            ):
                 continue
             if stamps.shape[0] < tri.shape[0]:
                 stamps = np.zeros(tri.shape[0], np.int32)

@@ -35,3 +35,5 @@ def flat_poses(which, origin, rotation, velocity, omega, gone, ahead, poses):
                 p[9 + c] = cosine * z + sine * (ux * y - uy * x) + along * uz
         p[18] = math.sqrt(p[12] * p[12] + p[13] * p[13] + p[14] * p[14])
         p[19] = math.sqrt(p[15] * p[15] + p[16] * p[16] + p[17] * p[17])
+        p[20], p[21] = math.cos(p[19]), math.sin(p[19])
+        p[22], p[23] = 1.0 / p[19] if p[19] > 0.0 else 0.0, 0.0

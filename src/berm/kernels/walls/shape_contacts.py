@@ -12,12 +12,13 @@ from berm.kernels.geometry.distance import (
     box_bound,
     count_features,
     feature,
+    flat_side,
     is_concave,
     path_length,
     to_body,
     to_world,
 )
-from berm.kernels.jit import inner, jit
+from berm.kernels.jit import bare
 
 BLOCK = 32
 
@@ -35,13 +36,13 @@ SAME_COS = 0.9986
 SAME_PLANE = 0.005
 
 
-@inner
+@bare
 def shortest_step(r, length):
     """Least advancement (m) along a path of the given length."""
     return max(SHORTEST * r, length / MOST_STEPS)
 
 
-@inner
+@bare
 def bounds_slab(s, x, v, slab_start, blocks, first):
     """Bound each BLOCK rows of a slab and clear its chains.
 
@@ -74,7 +75,7 @@ def bounds_slab(s, x, v, slab_start, blocks, first):
         out[8] = fastest
 
 
-@inner
+@bare
 def block_in_body(block, pose, dt, gravity, skin):
     """Centre and half edges of a block in the body's frame at the start, and its reach (m).
 
@@ -96,7 +97,7 @@ def block_in_body(block, pose, dt, gravity, skin):
     return cx, cy, cz, hx, hy, hz, reach
 
 
-@inner
+@bare
 def emit(
     s, row, b, pose, f, r,
     qx, qy, qz, mx, my, mz,
@@ -143,7 +144,7 @@ def emit(
     first[row] = s * cap + k
 
 
-@jit
+@bare
 def trace(kind, prm, k, pose, fa, ax, ay, az, bx, by, bz, r, skin, length, t):
     """Advance a grain on its way from a to b, from t in [0, 1] on, until it touches face k.
 
@@ -165,7 +166,7 @@ def trace(kind, prm, k, pose, fa, ax, ay, az, bx, by, bz, r, skin, length, t):
         t = min(1.0, t + max(gap, least) / length)
 
 
-@inner
+@bare
 def grain_contacts(
     s, row, b, kind, prm, pose, fa, ax, ay, az, bx, by, bz, r, skin,
     rows, body, plane, impulse, total, count, first, follow,
@@ -175,11 +176,23 @@ def grain_contacts(
     if not length < np.inf:  # the solver reports grains that are not finite
         return
     x0, y0, z0 = to_body(pose, fa, ax, ay, az)
+    still = pose[19] == 0.0  # the body does not turn, and sees a straight way
+    x1, y1, z1 = to_body(pose, 1.0, bx, by, bz) if still else (x0, y0, z0)
     for k in range(count_features(kind, prm)):
         # most faces are further away than the whole way: no need to trace it
         near = feature(kind, prm, k, x0, y0, z0)[0]
         if not near - r - skin <= length:
             continue
+        if still:  # a plane is the same wherever it is touched: no need to trace it either
+            flat, gx, gy, gz = flat_side(kind, prm, k, x0, y0, z0, x1, y1, z1)
+            if flat:
+                end = near + (x1 - x0) * gx + (y1 - y0) * gy + (z1 - z0) * gz
+                if min(near, end) - r <= skin:
+                    emit(
+                        s, row, b, pose, fa, r, x0 - near * gx, y0 - near * gy, z0 - near * gz,
+                        gx, gy, gz, rows, body, plane, impulse, total, count, first, follow,
+                    )  # fmt: skip
+                continue
         t = 0.0
         mx, my, mz = 0.0, 0.0, 0.0
         ox, oy, oz = 0.0, 0.0, 0.0
@@ -216,7 +229,7 @@ def grain_contacts(
                     break
 
 
-@inner
+@bare
 def shape_slab(
     s, x, v, slab_start, dt, gravity, skin, b, kind, prm, pose, blocks, use_legs, legs, leg_count,
     rows, body, plane, impulse, total, count, first, follow,

@@ -19,7 +19,7 @@ from berm.core.rotations import turned
 from berm.kernels.dem import body_blocks, leap_frog
 from berm.kernels.dem import pair_forces as stats
 from berm.kernels.dem.totals import body_energy, grain_totals, lightest_body
-from berm.kernels.jit import address, use_threads_for
+from berm.kernels.jit import address
 from berm.laws.base import ROLES, Law, NormalLaw, law, laws_of
 from berm.laws.compose import composed
 from berm.solvers.base import SOLVERS, Solver, Stages, WorldView
@@ -30,6 +30,7 @@ from berm.solvers.options import choice, made_by, number, whole
 from berm.solvers.search.list_rooms import rooms
 from berm.solvers.search.pair_list import PairList
 from berm.solvers.walls.boundaries import Boundaries
+from berm.solvers.walls.shapes import updates_of
 
 Array = npt.NDArray[Any]
 
@@ -102,6 +103,7 @@ class DEM(Solver):
         self.started = False  # forces are known
         self.kept = 0  # how often contacts have kept their memory
         self.bodies_seen = 0  # that `walls` knows
+        self.ground_seen = 0  # updates of height fields that `walls` knows
         self.seats: tuple[Array, ...] = ()  # blocks of the bodies, for ...
         self.seated_for = -1  # ... the list of this number
         self.rkf_step = 0.0  # s, the last that RKF45 took
@@ -112,7 +114,6 @@ class DEM(Solver):
     def step(self, world: WorldView, dt: float) -> StepReport:
         """Advance by dt in as many small steps as the contact time asks for."""
         clock, grains = Stages(), world.grains
-        use_threads_for(grains.n)
         report = StepReport(grains=grains.n)
         bodies = world.bodies
         bodies.load[:] = 0.0
@@ -124,7 +125,11 @@ class DEM(Solver):
             self.walls.follow(bodies, self.fixed, dt)
             if grains.changed or self.pairs.slabs == 0:
                 self._search(world, 0.0, report)
-            elif (bodies.kind == KINEMATIC).any() or len(self.fixed) != self.bodies_seen:
+            elif (
+                (bodies.kind == KINEMATIC).any()
+                or len(self.fixed) != self.bodies_seen
+                or updates_of(bodies.shapes) != self.ground_seen
+            ):
                 self._near_walls(world, np.arange(grains.n, dtype=np.int32), 0.0)
         self.total = np.zeros((self.pairs.slabs, max(len(self.fixed), 1), 8))
         self.stats = np.zeros((self.pairs.slabs, 4))
@@ -221,7 +226,7 @@ class DEM(Solver):
     def _near_walls(self, world: WorldView, was: Array, fraction: float) -> None:
         grains = world.grains
         self.walls.find(grains.x, self.pairs.ref, self.pairs.slab, was, fraction)
-        self.bodies_seen = len(self.fixed)
+        self.bodies_seen, self.ground_seen = len(self.fixed), updates_of(world.bodies.shapes)
 
     # ---- laws and step sizes ---------------------------------------------------------------
 
@@ -371,7 +376,9 @@ class DEM(Solver):
 
     def state(self) -> dict[str, Any]:
         """Everything that a bit-for-bit restart needs."""
-        names = ("speed", "started", "rkf_step", "rkf_elapsed", "bodies_seen", "kept")
+        names = (
+            "speed", "started", "rkf_step", "rkf_elapsed", "bodies_seen", "ground_seen", "kept",
+        )  # fmt: skip
         return {"pairs": self.pairs.state(), "walls": self.walls.state()} | {
             name: getattr(self, name) for name in names
         }
@@ -386,6 +393,7 @@ class DEM(Solver):
         self.speed, self.started = float(state["speed"]), bool(state["started"])
         self.rkf_step, self.rkf_elapsed = float(state["rkf_step"]), float(state["rkf_elapsed"])
         self.bodies_seen, self.kept = int(state["bodies_seen"]), int(state["kept"])
+        self.ground_seen = int(state.get("ground_seen", 0))
 
 
 def _check_finite(grains: Grains, energy: float, bad: int) -> None:

@@ -12,7 +12,6 @@ from berm.core.errors import InputError, SimulationError
 from berm.core.grains import Grains
 from berm.core.materials import mix
 from berm.core.report import StepReport
-from berm.kernels.jit import use_threads_for
 from berm.kernels.p2 import law as at
 from berm.kernels.search.grain_fields import pair_fields, wall_fields
 from berm.kernels.search.neighbours import AHEAD_MOST, KNOCK, KNOCK_FAST
@@ -25,6 +24,7 @@ from berm.solvers.p2.law import ContactLaw
 from berm.solvers.p2.start import warn_of_deep_starts
 from berm.solvers.p2.with_bodies import step_with_bodies
 from berm.solvers.search.contact_list import ContactList
+from berm.solvers.walls.shapes import updates_of
 from berm.solvers.walls.walls import Walls
 
 Array = npt.NDArray[Any]
@@ -118,6 +118,7 @@ class P2(Solver):
         self.mean_mass = 0.0
         self.last_dt = 0.0
         self.bodies_seen = -1
+        self.ground_seen = 0  # updates of height fields
         self.walls_end = False  # contacts with bodies were found for the last step only
         self.changed = True  # grains came or went before this step
         self.known_tags = 0  # grains with higher tags are new
@@ -168,7 +169,6 @@ class P2(Solver):
     def begin(self, world: WorldView, dt: float) -> StepReport:
         """Begin a step: threads for a world of this size, bodies without forces, a report."""
         self.last_dt = dt
-        use_threads_for(world.grains.n)
         moved = self.multibody.follow(world)
         if moved is not None:
             for walls in (self.walls, self.body_walls):
@@ -195,7 +195,8 @@ class P2(Solver):
         in the middle of a step is therefore found again at the start of the next.
         """
         known, self.bodies_seen = self.bodies_seen, world.bodies.next_tag
-        moved = known != world.bodies.next_tag or self.multibody.driven
+        seen, self.ground_seen = self.ground_seen, updates_of(world.bodies.shapes)
+        moved = known != world.bodies.next_tag or seen != self.ground_seen or self.multibody.driven
         found = self.form.find_walls(world, left, gone, fresh, moved or fresh or self.walls_end)
         if found:
             self.walls_end = gone > 0.0
@@ -251,6 +252,7 @@ class P2(Solver):
             "last_dt": self.last_dt,
             "only_kind": self.only_kind,
             "bodies_seen": self.bodies_seen,
+            "ground_seen": self.ground_seen,
             "walls_end": self.walls_end,
             "alike": self.alike,
             "known_tags": self.known_tags,
@@ -265,6 +267,7 @@ class P2(Solver):
         self.last_dt = float(state["last_dt"])
         self.only_kind = int(state["only_kind"])
         self.bodies_seen = int(state["bodies_seen"])
+        self.ground_seen = int(state.get("ground_seen", 0))
         self.walls_end = bool(state["walls_end"])
         self.alike = bool(state.get("alike", False))
         self.known_tags = int(state.get("known_tags", 0))

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from berm.core.errors import SimulationError
 from berm.core.report import StepReport
-from berm.kernels.jit import use_threads_for
 from berm.kernels.search.grain_fields import pair_fields, wall_fields
 from berm.kernels.vts import contacts as vts_contacts
 from berm.kernels.vts import krylov as vts_krylov
@@ -90,7 +89,6 @@ class VTS(Solver):
     def step(self, world: WorldView, dt: float) -> StepReport:
         """Advance by dt, substep by substep; bodies feel the mean of their contacts' forces."""
         clock, h, cloths = Stages(), dt / self.substeps, world.cloths
-        use_threads_for(world.grains.n + sum(len(cloth.position) for cloth in cloths))
         report = StepReport(
             iterations=self.iterations, substeps=self.substeps, grains=world.grains.n
         )

@@ -29,7 +29,7 @@ def ground_mesh(shape: HeightField) -> Packed:
     prm = np.zeros(kd.PARAMS)
     prm[:6] = 1.0, 1.0, x.min(), x.max(), y.min(), y.max()
     _sign(mesh, shape, prm)
-    return Packed(shape, kd.MESH, prm, (*mesh, np.zeros((0, 0))))
+    return Packed(shape, kd.MESH, prm, (*mesh, np.zeros((0, 0))), shape.version)
 
 
 def _sign(mesh: tuple[Any, ...], shape: HeightField, prm: Array) -> None:

@@ -10,12 +10,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from berm.core.errors import InputError
-from berm.core.shapes import Box, Capsule, Cone, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
+from berm.core.shapes import (
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    HeightField,
+    Mesh,
+    Plane,
+    Region,
+    Shape,
+    Sphere,
+)
 from berm.kernels.geometry import distance as kd
 from berm.kernels.geometry import heightfield as kh
 from berm.kernels.geometry import mesh_grid as kg
 from berm.kernels.geometry.mesh_build import build_mesh
-from berm.kernels.walls.arrays import FRAME, Shapes
+from berm.kernels.walls.arrays import CELLS, FRAME, HEIGHTS, Shapes
 
 Array = NDArray[Any]
 
@@ -28,6 +39,7 @@ class Packed:
     kind: int
     prm: Array
     mesh: tuple[Any, ...] = ()
+    version: int = 0  # of a height field
 
 
 def pack(shape: Shape) -> Packed:
@@ -67,33 +79,39 @@ def _pack_turned(shape: Cylinder | Cone, prm: Array) -> Packed:
     prm[9:11] = 2.0 * h / slant, (bottom - top) / slant
     if not shape.open_ends:
         prm[1:9] = -bottom, -h, bottom, -h, top, h, -top, h
-        prm[11:13] = max(bottom, top), -1.0
         return Packed(shape, kd.CONE, prm)
     wall = float(shape.wall or 0.0)
     if not shape.inside:
         bottom, top = bottom - wall, top - wall
     prm[0] = 1.0  # a tube is a solid whichever face its radius names
     prm[1:9] = bottom, -h, bottom + wall, -h, top + wall, h, top, h
-    prm[11:13] = max(bottom, top) + wall, min(bottom, top)
     return Packed(shape, kd.TUBE, prm)
 
 
 def _pack_heights(shape: HeightField, prm: Array) -> Packed:
-    """Flatten a height field; its triangles stay implicit."""
-    h = shape.heights
-    dx, dy = np.diff(h, axis=0) / shape.cell, np.diff(h, axis=1) / shape.cell
-    slope = max(
-        np.hypot(dx[:, :-1], dy[1:]).max(),  # below the diagonal
-        np.hypot(dx[:, 1:], dy[:-1]).max(),
-    )
-    frame = np.zeros(FRAME)
-    frame[:6] = *shape.origin, shape.cell, h.min(), h.max(), 1.0 / np.hypot(1.0, slope)
+    """Flatten a height field; its triangles stay implicit, and its tiles stand for a field."""
+    nx, ny = shape.heights.shape
+    frame, heights = np.zeros(FRAME), np.empty((nx, ny))
+    tiles = np.zeros(2 * int(kh.tiles_along(nx)) * int(kh.tiles_along(ny)), np.float32)
     mesh = (
-        np.zeros((0, 3, 3)), np.zeros((0, 7, 3)), frame, np.array([*h.shape, 0], np.int64),
-        np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32),
-        np.zeros((0, 3), np.int64), np.zeros(1, np.int64), np.zeros(0, np.int64), np.array(h),
+        np.zeros((0, 3, 3)), np.zeros((0, 7, 3)), frame, np.array([nx, ny, 0], np.int64),
+        np.zeros(1, np.int64), np.zeros(0, np.int32), tiles,
+        np.zeros((0, 3), np.int64), np.zeros(1, np.int64), np.zeros(0, np.int64),
+        heights,
     )  # fmt: skip
-    return Packed(shape, kd.HEIGHT, prm, mesh)
+    frame[:3] = *shape.origin, shape.cell
+    _write_heights(shape, (0, nx, 0, ny), frame, tiles, heights)
+    return Packed(shape, kd.HEIGHT, prm, mesh, shape.version)
+
+
+def _write_heights(
+    shape: HeightField, region: Region, frame: Array, tiles: Array, kept: Array
+) -> None:
+    """Copy a region of a height field, and what follows from it."""
+    i0, i1, j0, j1 = region
+    kept[i0:i1, j0:j1] = shape.heights[i0:i1, j0:j1]
+    kh.fill_tiles(kept, shape.cell, i0, i1, j0, j1, tiles)
+    frame[4], frame[5] = tiles[::2].max(), tiles[1::2].min()
 
 
 def _pack_mesh(shape: Mesh, prm: Array) -> Packed:
@@ -140,8 +158,9 @@ class ShapeTable:
 
     def follow(self, shapes: Sequence[Any]) -> bool:
         """Take over the shapes of all bodies; return whether any are others than before."""
+        changed = self._follow_ground()
         if len(shapes) == len(self.shapes) and all(map(is_same, shapes, self.shapes)):
-            return False
+            return changed
         old, self._packed = self._packed, {}
         for shape in shapes:
             key = id(shape)
@@ -154,6 +173,29 @@ class ShapeTable:
         self._fill([self._packed[id(shape)] for shape in shapes])
         return True
 
+    def _follow_ground(self) -> bool:
+        """Take over what was updated of height fields; return whether anything was."""
+        changed = False
+        for m, key in enumerate(self._meshes):
+            one = self._packed[key]
+            shape = one.shape
+            if not isinstance(shape, HeightField) or shape.version == one.version:
+                continue
+            changed = True
+            if one.kind != kd.HEIGHT:  # its triangles are listed
+                self._packed[key] = self._pack_one(shape)
+                self._columns = _join([self._packed[other] for other in self._meshes])
+                self._fill([self._packed[id(other)] for other in self.shapes])
+                continue
+            ranges, frame, tiles, heights = (self._columns[c] for c in (0, 3, 7, 11))
+            low, high = ranges[m], ranges[m + 1]
+            flat = heights[low[HEIGHTS] : high[HEIGHTS]].reshape(one.mesh[10].shape)
+            for region in shape.changes_since(one.version):
+                _write_heights(shape, region, one.mesh[2], one.mesh[6], one.mesh[10])
+                _write_heights(shape, region, frame[m], tiles[low[CELLS] : high[CELLS]], flat)
+            one.version = shape.version
+        return changed
+
     def _fill(self, packed: list[Packed]) -> None:
         number = {key: k for k, key in enumerate(self._meshes)}
         self.arrays = Shapes(
@@ -162,6 +204,11 @@ class ShapeTable:
             np.array([number.get(id(one.shape), -1) for one in packed], np.int64),
             *self._columns,
         )
+
+
+def updates_of(shapes: Sequence[Any]) -> int:
+    """How often the height fields among these shapes were updated, in all."""
+    return sum(shape.updates for shape in shapes if isinstance(shape, HeightField))
 
 
 def is_same(one: Any, other: Any) -> bool:

@@ -97,7 +97,7 @@ class Walls:
         was = np.ascontiguousarray(old_row, np.int64) if moved else np.zeros(0, np.int64)
         new, old, scratch = self.begin(n, slab_start)
         while not kf.find(
-            runs_alone(n), x, v, self.slab_start, float(dt), pull, float(skin), which, poses,
+            runs_alone(), x, v, self.slab_start, float(dt), pull, float(skin), which, poses,
             table.arrays, scratch, moved, was, new, old,
         ):  # fmt: skip
             new, old, scratch = self.grow()
