@@ -69,7 +69,7 @@ def _sweep(p2: P2, world: WorldView, dt: float, clock: Stages, report: StepRepor
             again, moved = fresh or found, fresh
             holds = not again
             while True:
-                search = (runs_alone(grains.n), p2.wall_skin, multi.dynamic, scratch, moved, was)
+                search = (runs_alone(), p2.wall_skin, multi.dynamic, scratch, moved, was)
                 done, multi.memory, searches, fits, holds, bad = kernel.advance(
                     (c.slab, c.part, c.colour, c.turn), (c.lanes, c.ptr, c.nbr, c.imp),
                     (grains.x, grains.v, form.row, grains.warm), law.soil(grains.material),
