@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from berm import P2, Box, Plane, Sphere, World
-from berm.core.materials import material
 from berm.core.joints import (
     Ball,
     Cylindrical,
@@ -19,6 +18,7 @@ from berm.core.joints import (
     Universal,
     Weld,
 )
+from berm.core.materials import material
 
 G = 9.81
 
@@ -112,8 +112,12 @@ def test_heavy_on_light_stands_as_deep_as_the_compliance_says(ratio, rows):
     world.add_body(Plane(), name="floor", material=stone)
     cubes = [
         world.add_body(
-            Box((1, 1, 1)), name=f"cube {k}", dynamic=True, material=stone,
-            mass=1000.0 * (ratio if k == 9 else 1), position=(0, 0, 0.5 + k),
+            Box((1, 1, 1)),
+            name=f"cube {k}",
+            dynamic=True,
+            material=stone,
+            mass=1000.0 * (ratio if k == 9 else 1),
+            position=(0, 0, 0.5 + k),
         )
         for k in range(10)
     ]

@@ -22,6 +22,7 @@ from berm.core.shapes import (
 from berm.kernels.jit import JIT_ON
 from berm.solvers.walls.shapes import pack, signed_distance
 from berm.solvers.walls.walls import Walls
+from tests.wall_tools import find_bodies
 
 pytestmark = pytest.mark.nojit
 EXAMPLES = 100 if JIT_ON else 8
@@ -114,7 +115,7 @@ def find(bodies, start, way, r):
     x, v = np.zeros((1, 4)), np.zeros((1, 4))
     x[0, :3], x[0, 3], v[0, :3] = start, r, way
     far = [SimpleNamespace(**vars(NOWHERE), shape=shape) for shape in KEPT]
-    WALLS.find_bodies([*bodies, *far], x, v, 1, np.array([0, 1]), 1.0, (0.0, 0.0, 0.0), SKIN)
+    find_bodies(WALLS, [*bodies, *far], x, v, 1, np.array([0, 1]), 1.0, (0.0, 0.0, 0.0), SKIN)
     return WALLS.plane[0, : WALLS.count[0]].copy()
 
 

@@ -22,7 +22,8 @@ from berm.kernels.jit import JIT_ON, get_threads, max_threads, pjit, prange, set
 from berm.kernels.walls.find import find as find_contacts
 from berm.kernels.walls.poses import flat_poses
 from berm.solvers.walls.shapes import ShapeTable, pack, signed_distance
-from berm.solvers.walls.walls import Walls, poses_of
+from berm.solvers.walls.walls import Walls
+from tests.wall_tools import find_bodies, loads_on, poses_of
 
 pytestmark = pytest.mark.nojit
 MANY = 10_000 if JIT_ON else 40
@@ -39,8 +40,6 @@ def body(shape, position=(0, 0, 0), rotation=None, velocity=(0, 0, 0), spin=(0, 
         rotation=np.eye(3) if rotation is None else np.array(rotation, float),
         velocity=np.array(velocity, float),
         angular_velocity=np.array(spin, float),
-        force=np.zeros(3),
-        torque=np.zeros(3),
     )
 
 
@@ -70,7 +69,7 @@ def slabs(n, count=4):
 
 def find(bodies, x, v, dt=1.0, gravity=(0, 0, 0), skin=SKIN, walls=None, count=4, **more):
     walls = Walls(x.dtype) if walls is None else walls
-    walls.find_bodies(bodies, x, v, len(x), slabs(len(x), count), dt, gravity, skin, **more)
+    find_bodies(walls, bodies, x, v, len(x), slabs(len(x), count), dt, gravity, skin, **more)
     return walls
 
 
@@ -618,7 +617,7 @@ def test_forces_on_bodies_are_minus_the_sum_over_grains():
     bodies, x, v = crowd(COUNT)
     walls = find(bodies, x, v)
     walls.total[...] = np.random.default_rng(8).normal(size=walls.total.shape)
-    walls.add_forces(bodies, x)
+    load = loads_on(walls, bodies, x)
     force, torque = np.zeros((len(bodies), 3)), np.zeros((len(bodies), 3))
     for s in range(len(walls.count)):
         for k in range(walls.count[s]):
@@ -627,12 +626,11 @@ def test_forces_on_bodies_are_minus_the_sum_over_grains():
             point = x[i, :3].astype(float) - walls.plane[s, k, :3].astype(float) * float(x[i, 3])
             force[b] += f
             torque[b] += np.cross(point - bodies[b].position, f)
-    np.testing.assert_allclose([b.force for b in bodies], force, atol=1e-5)
-    np.testing.assert_allclose([b.torque for b in bodies], torque, atol=1e-5)
+    np.testing.assert_allclose(load[:, :3], force, atol=1e-5)
+    np.testing.assert_allclose(load[:, 3:], torque, atol=1e-5)
     assert np.abs(force).min() > 0
     find([], x, v, walls=walls)
-    walls.add_forces(bodies, x)
-    np.testing.assert_allclose([b.force for b in bodies], force, atol=1e-5)  # nothing was added
+    assert not loads_on(walls, bodies, x).any()
 
 
 def test_contacts_of_one_grain_in_a_block_take_turns():
