@@ -81,7 +81,7 @@ class VTS(Solver):
         self.contacts = GrainContacts(world.grains.dtype, self.skin, self.tolerance)
         self.cloth = ClothRows(world.grains.dtype)
         self.multibody = Multibody(
-            restitution=self.restitution, rough=self.friction != "none"
+            "firm", restitution=self.restitution, rough=self.friction != "none"
         )
         self.bodies = BodyRows(world.grains.dtype, self.multibody)
         self.rows = Rows(world.grains.dtype)
