@@ -100,6 +100,7 @@ class Contacts(NamedTuple):
     a, b, feature  rows of the bodies and number of the sample of a that touches b: the key is
                    (tag of a, tag of b, feature)
     point (3,)     in the world, m, midway between the surfaces
+    own (3,)       point of a that goes in an arc with it, m: of a rim its middle
     normal (3,)    unit vector from b to a
     gap            m, negative where they overlap
     impulse (3,)   N s on a, of the last solve, in the world's axes
@@ -111,6 +112,7 @@ class Contacts(NamedTuple):
     feature: Any
     corner: Any
     point: Any
+    own: Any
     normal: Any
     gap: Any
     impulse: Any

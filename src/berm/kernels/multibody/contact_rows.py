@@ -21,6 +21,7 @@ MU_S, MU_K, BOUNCE = range(3)
 # parameters
 EPS, TAU, SLIP, STILL = range(4)
 NPAR = 4
+STRAIGHT = 1e-6  # rad: less is no turn
 
 
 @inner
@@ -63,6 +64,32 @@ def _tangent(n, rate, impulse, fall, out):
             return
 
 
+@inner
+def _bend(a, b, n, own, bodies, h):
+    """Way of the sample about a's centre in h (s), and what that adds to the gap.
+
+    Corners go in arcs: along the tangents at the start of a step, those about to touch down would
+    stop what rolls. Rows are written for where the sample will be, in both bodies alike, so that
+    angular momentum is kept.
+    """
+    w, v = bodies.omega[a], bodies.omega[b]
+    rate = math.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
+    if h * rate < STRAIGHT:
+        return 0.0, 0.0, 0.0, 0.0
+    rx, ry, rz = own[0] - bodies.x[a, 0], own[1] - bodies.x[a, 1], own[2] - bodies.x[a, 2]
+    tx, ty, tz = w[1] * rz - w[2] * ry, w[2] * rx - w[0] * rz, w[0] * ry - w[1] * rx
+    cx, cy, cz = w[1] * tz - w[2] * ty, w[2] * tx - w[0] * tz, w[0] * ty - w[1] * tx
+    ahead, aside = math.sin(h * rate) / rate, (1.0 - math.cos(h * rate)) / (rate * rate)
+    dx, dy, dz = ahead * tx + aside * cx, ahead * ty + aside * cy, ahead * tz + aside * cz
+    rx, ry, rz = rx + dx, ry + dy, rz + dz
+    more = (
+        n[0] * (dx - h * (w[1] * rz - w[2] * ry - v[1] * dz + v[2] * dy))
+        + n[1] * (dy - h * (w[2] * rx - w[0] * rz - v[2] * dx + v[0] * dz))
+        + n[2] * (dz - h * (w[0] * ry - w[1] * rx - v[0] * dy + v[1] * dx))
+    )
+    return dx, dy, dz, more
+
+
 @jit
 def contact_rows(contacts, bodies, law, gravity, h, par, rows, m):
     """Append three rows a contact from m on, warm from its impulse; return the next free row.
@@ -76,8 +103,10 @@ def contact_rows(contacts, bodies, law, gravity, h, par, rows, m):
     sigma = 4.0 / (h * h) * par[EPS] * damp
     for k in range(contacts.n[0]):
         a, b, n, p = contacts.a[k], contacts.b[k], contacts.normal[k], contacts.point[k]
-        ax, ay, az = p[0] - bodies.x[a, 0], p[1] - bodies.x[a, 1], p[2] - bodies.x[a, 2]
-        bx, by, bz = p[0] - bodies.x[b, 0], p[1] - bodies.x[b, 1], p[2] - bodies.x[b, 2]
+        dx, dy, dz, more = _bend(a, b, n, contacts.own[k], bodies, h)
+        px, py, pz, gap = p[0] + dx, p[1] + dy, p[2] + dz, contacts.gap[k] + more
+        ax, ay, az = px - bodies.x[a, 0], py - bodies.x[a, 1], pz - bodies.x[a, 2]
+        bx, by, bz = px - bodies.x[b, 0], py - bodies.x[b, 1], pz - bodies.x[b, 2]
         one = law[bodies.material[a], bodies.material[b]]
         f = contacts.impulse[k]
         for c in range(3):
@@ -85,9 +114,9 @@ def contact_rows(contacts, bodies, law, gravity, h, par, rows, m):
             rows.source[m + c], rows.part[m + c] = k, NORMAL - c
             rows.parent[m + c], rows.more[m + c] = m if c > 0 else -1, -1
         along(rows.G[m], n[0], n[1], n[2], ax, ay, az, bx, by, bz)
-        one_sided(m, rows, bodies, contacts.gap[k], par[EPS], par[TAU], h)
+        one_sided(m, rows, bodies, gap, par[EPS], par[TAU], h)
         closing = speed_along(rows.G[m], a, b, bodies)
-        if one[BOUNCE] > 0.0 and closing < -par[STILL] and contacts.gap[k] + h * closing <= 0.0:
+        if one[BOUNCE] > 0.0 and closing < -par[STILL] and gap + h * closing <= 0.0:
             head_for(m, rows, -one[BOUNCE] * closing, sigma, 0.0, np.inf)
         normalise(m, rows, bodies)
         pushed = max(f[0] * n[0] + f[1] * n[1] + f[2] * n[2], 0.0)
@@ -132,16 +161,17 @@ def keep_contacts(contacts, bodies, rows, first, last, scale, felt):
         for e in range(3):
             for c in range(3):
                 contacts.impulse[at, c] += rows.lam[k + e] * rows.G[k + e, c]
-        f, p = contacts.impulse[at], contacts.point[at]
         for side in range(2):
-            b, s = rows.ends[k, side], scale if side == 0 else -scale
-            rx, ry, rz = (
-                p[0] - bodies.org[b, 0], p[1] - bodies.org[b, 1], p[2] - bodies.org[b, 2]
-            )  # fmt: skip
-            felt[b, 0] += s * f[0]
-            felt[b, 1] += s * f[1]
-            felt[b, 2] += s * f[2]
-            felt[b, 3] += s * (ry * f[2] - rz * f[1])
-            felt[b, 4] += s * (rz * f[0] - rx * f[2])
-            felt[b, 5] += s * (rx * f[1] - ry * f[0])
+            b = rows.ends[k, side]
+            rx = bodies.x[b, 0] - bodies.org[b, 0]
+            ry = bodies.x[b, 1] - bodies.org[b, 1]
+            rz = bodies.x[b, 2] - bodies.org[b, 2]
+            for e in range(3):
+                g, s = rows.G[k + e, 6 * side : 6 * side + 6], scale * rows.lam[k + e]
+                felt[b, 0] += s * g[0]
+                felt[b, 1] += s * g[1]
+                felt[b, 2] += s * g[2]
+                felt[b, 3] += s * (g[3] + ry * g[2] - rz * g[1])
+                felt[b, 4] += s * (g[4] + rz * g[0] - rx * g[2])
+                felt[b, 5] += s * (g[5] + rx * g[1] - ry * g[0])
         k += 3

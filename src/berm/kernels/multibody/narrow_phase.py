@@ -38,7 +38,7 @@ def make_contacts(room):
     return Contacts(
         np.zeros(1, np.int64), np.zeros(room, np.int64), np.zeros(room, np.int64),
         np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros((room, 3)),
-        np.zeros((room, 3)), np.zeros(room), np.zeros((room, 3)),
+        np.zeros((room, 3)), np.zeros((room, 3)), np.zeros(room), np.zeros((room, 3)),
     )  # fmt: skip
 
 
@@ -132,12 +132,18 @@ def _note(a, b, k, s, ux, uy, uz, d, gx, gy, gz, bodies, solids, contacts):
     """Append the contact at the point u of b's frame, with distance d and gradient g."""
     rot, org = bodies.rot, bodies.org
     px, py, pz = from_shape(b, rot, ux, uy, uz)
+    px, py, pz = px + org[b, 0], py + org[b, 1], pz + org[b, 2]
     nx, ny, nz = from_shape(b, rot, gx, gy, gz)
-    first = solids.first[a]
+    first, at = solids.first[a], contacts.n[0]
     _add(
-        a, b, k - first, k - first < solids.corners[a], px + org[b, 0], py + org[b, 1],
-        pz + org[b, 2], s[3], d, nx, ny, nz, contacts,
-    )  # fmt: skip
+        a, b, k - first, k - first < solids.corners[a], px, py, pz, s[3], d, nx, ny, nz, contacts
+    )
+    if at >= contacts.gap.shape[0]:
+        return
+    if s[4] == RIM:
+        px, py, pz = from_shape(a, rot, s[0], s[1], s[2])
+        px, py, pz = px + org[a, 0], py + org[a, 1], pz + org[a, 2]
+    contacts.own[at, 0], contacts.own[at, 1], contacts.own[at, 2] = px, py, pz
 
 
 @inner
@@ -300,6 +306,7 @@ def _thin(first, ball, contacts):
                 contacts.gap[kept] = contacts.gap[k]
                 for c in range(3):
                     contacts.point[kept, c] = contacts.point[k, c]
+                    contacts.own[kept, c] = contacts.own[k, c]
                     contacts.normal[kept, c] = contacts.normal[k, c]
             kept += 1
     contacts.n[0] = kept

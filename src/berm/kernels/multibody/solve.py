@@ -5,6 +5,8 @@ DIRECT  all rows at once by Newton; friction as boxes, whose bounds follow the n
 HYBRID  sweeps over all rows, then joints and normals direct, last
 SPLIT   joints and normals direct, friction by Gauss-Seidel, in turns: as [Lacoursiere10] has it
 AUTO    mechanisms direct (hybrid where they touch much), bodies without joints by sweeps
+FIRM    as AUTO, but bodies without joints go the way of mechanisms where few hang together: for
+        steps of 1/60 s, in which sweeps shake stacks
 A direct solve that has not converged moves nothing: sweeps answer in its place, and it is counted.
 """
 
@@ -23,12 +25,13 @@ from berm.kernels.multibody.newton import AT_LOWER, FREE, newton, states
 from berm.kernels.multibody.rows import push_all
 from berm.kernels.multibody.sweeps import effective, start_from, sweep
 
-AUTO, SWEEPS, DIRECT, HYBRID, SPLIT = range(5)
+AUTO, SWEEPS, DIRECT, HYBRID, SPLIT, FIRM = range(6)
 MOST_NEWTON = 100  # factorisations
 WHOLE = 10  # steps that a pile takes whole before it searches: DIRECT.md 2
 BOX_PASSES = 4  # over the bounds of friction in a direct solve
 BOX_SETTLED = 1e-3  # part by which the bounds may still change
 BOX_CONTACTS = 40  # contacts of mechanisms: above, their friction is swept
+FIRM_CONTACTS = 200  # of bodies that hang together: above, they are swept
 FALLBACK = 200  # sweeps in place of a direct solve that failed
 ROUNDS = 3  # of the split
 MOST_GRIPPED = 300  # bodies: in larger worlds grains meet each body by its own mass
@@ -46,8 +49,11 @@ def _find(parent, i):
 
 
 @inner
-def mechanisms(rows, joint_rows, m, bodies, jointed):
-    """Mark the bodies that hang together with a joint, over joints and contacts."""
+def mechanisms(rows, joint_rows, m, bodies, few, jointed):
+    """Mark the bodies that hang together with a joint, over joints and contacts.
+
+    few: those of groups with at most so many contacts as well.
+    """
     nb = bodies.kind.shape[0]
     parent = np.arange(nb)
     for k in range(m):
@@ -64,6 +70,15 @@ def mechanisms(rows, joint_rows, m, bodies, jointed):
             e = rows.ends[k, side]
             if bodies.kind[e] == DYNAMIC:
                 has[_find(parent, e)] = True
+    if few > 0:
+        touching = np.zeros(nb, np.int64)
+        for k in range(joint_rows, m):
+            if rows.part[k] == NORMAL:
+                e = rows.ends[k, 0] if bodies.kind[rows.ends[k, 0]] == DYNAMIC else rows.ends[k, 1]
+                touching[_find(parent, e)] += 1
+        for b in range(nb):
+            if touching[b] <= few:
+                has[b] = True
     for b in range(nb):
         jointed[b] = bodies.kind[b] == DYNAMIC and has[_find(parent, b)]
 
@@ -187,12 +202,14 @@ def _solve(method, rows, joint_rows, m, bodies, u0, u, plan, passes, stats):
     heads, others = np.empty(m, np.int64), np.empty(m, np.int64)
     n, rest, touching = 0, 0, 0
     jointed = np.zeros(bodies.kind.shape[0], np.bool_)
-    if method == AUTO and joint_rows > 0:
-        mechanisms(rows, joint_rows, m, bodies, jointed)
+    automatic = method == AUTO or method == FIRM
+    if method == FIRM or (method == AUTO and joint_rows > 0):
+        few = FIRM_CONTACTS if method == FIRM else 0
+        mechanisms(rows, joint_rows, m, bodies, few, jointed)
     for k in range(m):
         if rows.part[k] < NORMAL or rows.part[k] == SHARED:
             continue
-        apart = method == AUTO and not (jointed[rows.ends[k, 0]] or jointed[rows.ends[k, 1]])
+        apart = automatic and not (jointed[rows.ends[k, 0]] or jointed[rows.ends[k, 1]])
         if apart and rows.part[k] == NORMAL:
             others[rest] = k
             rest += 1
@@ -211,7 +228,7 @@ def _solve(method, rows, joint_rows, m, bodies, u0, u, plan, passes, stats):
         sweep(rows, heads, n, mass, u, passes, True)
         stats[SWEPT] += passes
         return plan
-    if method == DIRECT or (method == AUTO and touching <= BOX_CONTACTS):
+    if method == DIRECT or (automatic and touching <= BOX_CONTACTS):
         return _boxes(rows, 0, m, heads, n, mass, plan, bodies, u0, u, stats)
     if method == SPLIT:
         for _ in range(ROUNDS):

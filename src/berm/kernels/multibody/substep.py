@@ -223,3 +223,14 @@ def mobilities(bodies, rows, m, plan, touched, out):
 def mobilities_of(bodies, rows, m, touched, out):
     """`mobilities` by itself."""
     mobilities(bodies, rows, m, no_plan(bodies.kind.shape[0]), touched, out)
+
+
+@jit
+def meet(bodies, rows, of_joints, m, means, push, u0, u, plan, touched, speed, mobility, stats):
+    """How bodies move with what grains gave so far (N s), and what a further push would meet.
+
+    u0 stays what it is; speed (nb, 6) and mobility (nb, 6, 6) receive the answer.
+    """
+    solve_again(bodies, rows, of_joints, m, means, push, u0.copy(), u, plan, stats)
+    velocities(bodies, u, speed)
+    mobilities(bodies, rows, m, no_plan(bodies.kind.shape[0]), touched, mobility)

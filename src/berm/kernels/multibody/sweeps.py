@@ -62,10 +62,13 @@ def press(rows, k, mass, u):
 
 @inner
 def sweep(rows, heads, count, mass, u, passes, normals):
-    """Passes over rows heads[:count], a contact by its normal; normals: false: friction alone."""
-    for _ in range(passes):
+    """Passes over rows heads[:count], a contact by its normal; normals: false: friction alone.
+
+    Forwards and backwards in turns: what is left over in symmetric stacks is symmetric, too.
+    """
+    for turn in range(passes):
         for at in range(count):
-            k = heads[at]
+            k = heads[at] if turn % 2 == 0 else heads[count - 1 - at]
             if normals:
                 press(rows, k, mass, u)
             if rows.part[k] == NORMAL:

@@ -1,31 +1,23 @@
-"""Contacts of dynamic bodies as constraints on velocities: serial Gauss-Seidel, [Francu14] (29).
+"""Contacts of particles with dynamic bodies, one after the other: Gauss-Seidel, [Francu14] (29).
 
-Rows are those of `vts_law`, in float64, and longer: arms of both bodies (m), inverse masses along
-and across the normal. The first rows join a particle and a body, ends = (particle, body); the rest
-two bodies; normals point from the second to the first. fly (nb, 9): velocity and angular velocity
-of each body as the iterations go, and the angular impulse that it got; w, inv as in `rigid_motion`.
+A body is met through the 6 x 6 mobility W of the mechanism that it is part of
+(`kernels.multibody.newton.mobility`): at the arm r from its centre the inverse mass of a contact is
+  K = w 1 + [1, -[r]] W [1, -[r]]^T
+and the impulse -p that a body gets changes its velocities by -W (p, r x p). Contacts and joints of
+bodies with each other are not here: `kernels.multibody.substep` solves them before and after.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from berm.kernels.jit import inner, jit
-from berm.kernels.multibody.rigid_contacts import (
-    BOUNCE,
-    EDGE,
-    GAP,
-    MU_K,
-    MU_S,
-    RECOVER,
-    SLOT,
-    from_shape,
-)
-from berm.kernels.multibody.rigid_motion import at_point, shift
 from berm.kernels.vts.contacts import BENT, BOUNCE_FROM, DT, GAMMA, SLIP, TOLERANCE
 from berm.kernels.vts.law import (
+    CONE,
     INV_H,
     K_C,
     K_V,
@@ -39,17 +31,44 @@ from berm.kernels.vts.law import (
     tangents,
 )
 
-ARM_A, ARM_B, W_N, W_T, MASS = ROW, ROW + 3, ROW + 6, ROW + 7, ROW + 8
-WIDTH = ROW + 17
-SMALL = 1e-6  # rad: less is no turn
+ARM, MASS = ROW, ROW + 3  # arm of the body (m), K (3, 3) (1/kg)
+W_N, W_T = ROW + 12, ROW + 13  # K along the normal, and its largest across
+WIDTH = ROW + 14
+PASSES = 8  # over these contacts, which are few, for one over all others
+
+
+class Touching(NamedTuple):
+    """Contacts of particles with dynamic bodies: the first `count[0]` rows; all float64 or int64.
+
+    ends (m, 2)    particle and body              slot (m,)   place in the walls that found it
+    row (m, WIDTH) as `vts.law` has it, and more  imp (m, 3)  impulse on the particle, N s
+    fly (nb, 6)    velocities of the bodies' centres and angular velocities, as iterations go
+    mobility (nb, 6, 6)  of the touched bodies
+    """
+
+    count: Any
+    ends: Any
+    slot: Any
+    row: Any
+    imp: Any
+    fly: Any
+    mobility: Any
+
+
+def make_touching(room: int, bodies: int) -> Touching:
+    """Room for so many contacts."""
+    return Touching(
+        np.zeros(1, np.int64), np.zeros((room, 2), np.int64), np.zeros(room, np.int64),
+        np.zeros((room, WIDTH)), np.zeros((room, 3)), np.zeros((bodies, 6)),
+        np.zeros((bodies, 6, 6)),
+    )  # fmt: skip
 
 
 @inner
 def _bias(gap, speed, e, law):
-    """Row entries [3] and [7], as `vts_contacts._bias`, but an open gap may close in full.
+    """Row entries [3] and [7], as `vts.contacts._bias`, but an open gap may close in full.
 
-    What would overlap by no more than gravity does in a step closes first and bounces in the next:
-    else the rim of a rolling wheel would bounce.
+    What would overlap by no more than gravity does in a step closes first and bounces in the next.
     """
     share = law[GAMMA] if gap < 0.0 else 1.0
     bounce = 0.0
@@ -62,324 +81,220 @@ def _bias(gap, speed, e, law):
 
 
 @inner
-def _weigh(c, first, ends, row, v, w, inv):
-    """Inverse mass K (3, 3) at the contact, u += K p; the normal's part, and the largest across it.
+def _speed(c, touching, v):
+    """Velocity of the particle against the body at the contact."""
+    a, b, row = touching.ends[c, 0], touching.ends[c, 1], touching.row
+    u = touching.fly[b]
+    rx, ry, rz = row[c, ARM], row[c, ARM + 1], row[c, ARM + 2]
+    return (
+        np.float64(v[a, 0]) - row[c, 8] - (u[0] + u[4] * rz - u[5] * ry),
+        np.float64(v[a, 1]) - row[c, 9] - (u[1] + u[5] * rx - u[3] * rz),
+        np.float64(v[a, 2]) - row[c, 10] - (u[2] + u[3] * ry - u[4] * rx),
+    )
 
-    K = w - [r] I^-1 [r] for each partner, [Mueller20] (2); for a grain w alone.
-    """
-    k = row[c, MASS : MASS + 9].reshape(3, 3)
-    for i in range(3):
-        for j in range(3):
-            k[i, j] = 0.0
-    for side in range(2):
-        b = ends[c, side]
-        light = np.float64(v[b, 3]) if side == 0 and c < first else w[b]
+
+@inner
+def _weigh(c, touching, v):
+    """Fill K, and of it the part along the normal and the largest across."""
+    a, b, row = touching.ends[c, 0], touching.ends[c, 1], touching.row
+    w = touching.mobility[b]
+    rx, ry, rz = row[c, ARM], row[c, ARM + 1], row[c, ARM + 2]
+    for j in range(3):
+        ex = 1.0 if j == 0 else 0.0
+        ey = 1.0 if j == 1 else 0.0
+        ez = 1.0 if j == 2 else 0.0
+        tx, ty, tz = ry * ez - rz * ey, rz * ex - rx * ez, rx * ey - ry * ex
+        ox = w[3, j] + w[3, 3] * tx + w[3, 4] * ty + w[3, 5] * tz
+        oy = w[4, j] + w[4, 3] * tx + w[4, 4] * ty + w[4, 5] * tz
+        oz = w[5, j] + w[5, 3] * tx + w[5, 4] * ty + w[5, 5] * tz
         for i in range(3):
-            k[i, i] += light
-        if (side == 0 and c < first) or light == 0.0:
-            continue
-        r = row[c, ARM_A + 3 * side : ARM_A + 3 * side + 3]
-        for j in range(3):
-            ex = 1.0 if j == 0 else 0.0
-            ey = 1.0 if j == 1 else 0.0
-            ez = 1.0 if j == 2 else 0.0
-            tx, ty, tz = r[1] * ez - r[2] * ey, r[2] * ex - r[0] * ez, r[0] * ey - r[1] * ex
-            ox = inv[b, 0, 0] * tx + inv[b, 0, 1] * ty + inv[b, 0, 2] * tz
-            oy = inv[b, 1, 0] * tx + inv[b, 1, 1] * ty + inv[b, 1, 2] * tz
-            oz = inv[b, 2, 0] * tx + inv[b, 2, 1] * ty + inv[b, 2, 2] * tz
-            k[0, j] += oy * r[2] - oz * r[1]
-            k[1, j] += oz * r[0] - ox * r[2]
-            k[2, j] += ox * r[1] - oy * r[0]
+            row[c, MASS + 3 * i + j] = w[i, j] + w[i, 3] * tx + w[i, 4] * ty + w[i, 5] * tz
+        row[c, MASS + j] += oy * rz - oz * ry
+        row[c, MASS + 3 + j] += oz * rx - ox * rz
+        row[c, MASS + 6 + j] += ox * ry - oy * rx
+        row[c, MASS + 4 * j] += np.float64(v[a, 3])
     ax, ay, az, bx, by, bz = tangents(row[c, 0], row[c, 1], row[c, 2])
     normal, one, two, mixed = 0.0, 0.0, 0.0, 0.0
     n, s, t = row[c, :3], (ax, ay, az), (bx, by, bz)
     for i in range(3):
         for j in range(3):
-            normal += n[i] * k[i, j] * n[j]
-            one += s[i] * k[i, j] * s[j]
-            two += t[i] * k[i, j] * t[j]
-            mixed += s[i] * k[i, j] * t[j]
+            k = row[c, MASS + 3 * i + j]
+            normal += n[i] * k * n[j]
+            one += s[i] * k * s[j]
+            two += t[i] * k * t[j]
+            mixed += s[i] * k * t[j]
     row[c, W_N] = normal
     row[c, W_T] = 0.5 * (one + two) + math.sqrt(0.25 * (one - two) ** 2 + mixed * mixed)
 
 
 @inner
-def _speed(c, first, ends, row, v, fly):
-    """Velocity of the first partner against the second at the contact."""
-    a, b = ends[c, 0], ends[c, 1]
-    bx, by, bz = at_point(b, fly, row[c, ARM_B], row[c, ARM_B + 1], row[c, ARM_B + 2])
-    if c < first:
-        ax, ay, az = np.float64(v[a, 0]), np.float64(v[a, 1]), np.float64(v[a, 2])
-    else:
-        ax, ay, az = at_point(a, fly, row[c, ARM_A], row[c, ARM_A + 1], row[c, ARM_A + 2])
-    return ax - bx - row[c, 8], ay - by - row[c, 9], az - bz - row[c, 10]
-
-
-@inner
-def _push(c, first, ends, row, px, py, pz, v, fly, w, inv):
-    """Equal and opposite impulse p (N s) on both partners."""
-    a, b = ends[c, 0], ends[c, 1]
-    rx, ry, rz = row[c, ARM_B], row[c, ARM_B + 1], row[c, ARM_B + 2]
-    shift(b, -1.0, px, py, pz, ry * pz - rz * py, rz * px - rx * pz, rx * py - ry * px, w, inv, fly)
-    if c < first:
-        light = np.float64(v[a, 3])
-        v[a, 0] += light * px
-        v[a, 1] += light * py
-        v[a, 2] += light * pz
-        return
-    rx, ry, rz = row[c, ARM_A], row[c, ARM_A + 1], row[c, ARM_A + 2]
-    shift(a, 1.0, px, py, pz, ry * pz - rz * py, rz * px - rx * pz, rx * py - ry * px, w, inv, fly)
-
-
-@inner
-def _finish(c, first, ends, row, gap, e, mu_s, mu_k, law, v, fly, w, inv):
-    """Entries that both kinds of rows share, once geometry and partners are there."""
-    ux, uy, uz = _speed(c, first, ends, row, v, fly)
-    speed = row[c, 0] * ux + row[c, 1] * uy + row[c, 2] * uz
-    row[c, 3], row[c, 7] = _bias(gap, speed, e, law)
-    slip2 = ux * ux + uy * uy + uz * uz - speed * speed
-    row[c, 6] = mu_k if slip2 > law[SLIP] * law[SLIP] else mu_s
-    row[c, 11] = 1.0
-    _weigh(c, first, ends, row, v, w, inv)
+def _push(c, px, py, pz, touching, v):
+    """Impulse p (N s) on the particle, -p on the body."""
+    a, b, row = touching.ends[c, 0], touching.ends[c, 1], touching.row
+    light = np.float64(v[a, 3])
+    v[a, 0] += light * px
+    v[a, 1] += light * py
+    v[a, 2] += light * pz
+    rx, ry, rz = row[c, ARM], row[c, ARM + 1], row[c, ARM + 2]
+    tx, ty, tz = ry * pz - rz * py, rz * px - rx * pz, rx * py - ry * px
+    w = touching.mobility[b]
+    for i in range(6):
+        touching.fly[b, i] -= (
+            (w[i, 0] * px + w[i, 1] * py + w[i, 2] * pz)
+            + (w[i, 3] * tx + w[i, 4] * ty + w[i, 5] * tz)
+        )  # fmt: skip
 
 
 @jit
-def particle_rows(
-    w_count, w_rows, w_body, w_plane, w_imp, which, x, v, mat, nmat, kinds, mu_s, mu_k, rest, part,
-    law, centre, fly, w, inv, ends, slot, row, imp,
+def fill(
+    w_count, w_rows, w_body, w_plane, w_imp, x, v, mat, nmat, kinds, mu_s, mu_k, rest, part, law,
+    centre, touching, touched,
 ):  # fmt: skip
-    """Contacts of particles with dynamic bodies; which: these bodies. Returns how many.
+    """Write the rows of contacts that the walls found; touched (nb,): the bodies of these.
 
-    part: of the last impulses, to start from. The plane's own motion s leads to where the body will
-    be if nothing touches it; what impulses change of that follows from fly.
+    part: of the last impulses, to start from. The plane's own motion leads to where the body will
+    be if nothing touches it; what impulses change of that follows from fly. `weigh` comes next.
     """
-    c = 0
+    row, ends, c = touching.row, touching.ends, 0
     cap = w_rows.shape[1]
+    touched[:] = False
     for s in range(w_count.shape[0]):
         for k in range(w_count[s]):
-            i, b = w_rows[s, k], which[w_body[s, k]]
-            p = w_plane[s, k]
+            i, b = w_rows[s, k], w_body[s, k]
+            p, u = w_plane[s, k], touching.fly[b]
             nx, ny, nz = np.float64(p[0]), np.float64(p[1]), np.float64(p[2])
             r = np.float64(x[i, 3])
             gap = nx * x[i, 0] + ny * x[i, 1] + nz * x[i, 2] - p[3] - r
             ends[c, 0], ends[c, 1] = i, b
             row[c, 0], row[c, 1], row[c, 2], row[c, 4] = nx, ny, nz, r
             for e in range(3):
-                row[c, 8 + e] = 0.0
-                row[c, ARM_A + e] = 0.0
-                row[c, ARM_B + e] = x[i, e] - (r + gap) * row[c, e] - centre[b, e]
-            bx, by, bz = at_point(b, fly, row[c, ARM_B], row[c, ARM_B + 1], row[c, ARM_B + 2])
-            row[c, 8] = p[4] / law[DT] - bx
-            row[c, 9] = p[5] / law[DT] - by
-            row[c, 10] = p[6] / law[DT] - bz
-            ux, uy, uz = _speed(c, c + 1, ends, row, v, fly)
+                row[c, ARM + e] = x[i, e] - (r + gap) * row[c, e] - centre[b, e]
+            rx, ry, rz = row[c, ARM], row[c, ARM + 1], row[c, ARM + 2]
+            row[c, 8] = p[4] / law[DT] - (u[0] + u[4] * rz - u[5] * ry)
+            row[c, 9] = p[5] / law[DT] - (u[1] + u[5] * rx - u[3] * rz)
+            row[c, 10] = p[6] / law[DT] - (u[2] + u[3] * ry - u[4] * rx)
+            ux, uy, uz = _speed(c, touching, v)
+            speed = nx * ux + ny * uy + nz * uz
             limit = r * (law[TOLERANCE] - 1.0)
-            if gap > limit and gap + law[DT] * (nx * ux + ny * uy + nz * uz) > limit:
+            if gap > limit and gap + law[DT] * speed > limit:
                 for e in range(3):
                     w_imp[s, k, e] = 0.0
                 continue
             pair = mat[i] * nmat + kinds[b]
-            _finish(
-                c, c + 1, ends, row, gap, np.float64(rest[pair]), np.float64(mu_s[pair]),
-                np.float64(mu_k[pair]), law, v, fly, w, inv,
-            )  # fmt: skip
-            slot[c] = s * cap + k
+            row[c, 3], row[c, 7] = _bias(gap, speed, np.float64(rest[pair]), law)
+            slip2 = ux * ux + uy * uy + uz * uz - speed * speed
+            row[c, 6] = mu_k[pair] if slip2 > law[SLIP] * law[SLIP] else mu_s[pair]
+            row[c, 11] = 1.0
+            touching.slot[c] = s * cap + k
+            touched[b] = True
             for e in range(3):
-                imp[c, e] = part * w_imp[s, k, e]
+                touching.imp[c, e] = part * w_imp[s, k, e]
             c += 1
-    return c
-
-
-@inner
-def _turn(b, rx, ry, rz, fly, h):
-    """Way (m) of the point r of body b in h (s), on its arc about the centre."""
-    ox, oy, oz = fly[b, 3], fly[b, 4], fly[b, 5]
-    rate = math.sqrt(ox * ox + oy * oy + oz * oz)
-    if h * rate < SMALL:
-        return 0.0, 0.0, 0.0
-    tx, ty, tz = oy * rz - oz * ry, oz * rx - ox * rz, ox * ry - oy * rx
-    cx, cy, cz = oy * tz - oz * ty, oz * tx - ox * tz, ox * ty - oy * tx
-    along, across = math.sin(h * rate) / rate, (1.0 - math.cos(h * rate)) / (rate * rate)
-    return along * tx + across * cx, along * ty + across * cy, along * tz + across * cz
-
-
-@inner
-def _middle(f, a, s, rot, org, x):
-    """Arm of what turns with the sampled body: of an edge its point, of all else its middle."""
-    if s[4] == EDGE:
-        return f[3] + s[3] * f[0], f[4] + s[3] * f[1], f[5] + s[3] * f[2]
-    px, py, pz = from_shape(a, rot, s[0], s[1], s[2])
-    return px + org[a, 0] - x[a, 0], py + org[a, 1] - x[a, 1], pz + org[a, 2] - x[a, 2]
-
-
-@inner
-def _bend(c, a, b, s, f, rot, org, x, fly, h, row):
-    """Take the arms to where the sample will be; return what that adds to the gap.
-
-    Corners and rims go in arcs: along the tangents at the start of a step, those about to touch
-    down would stop what rolls. Both arms change alike, so angular momentum is kept.
-    """
-    rx, ry, rz = _middle(f, a, s, rot, org, x)
-    dx, dy, dz = _turn(a, rx, ry, rz, fly, h)
-    for r in (ARM_A, ARM_B):
-        row[c, r] += dx
-        row[c, r + 1] += dy
-        row[c, r + 2] += dz
-    rx, ry, rz = rx + dx, ry + dy, rz + dz
-    ax, ay, az = fly[a, 3], fly[a, 4], fly[a, 5]
-    bx, by, bz = fly[b, 3], fly[b, 4], fly[b, 5]
-    return (
-        f[0] * (dx - h * (ay * rz - az * ry - by * dz + bz * dy))
-        + f[1] * (dy - h * (az * rx - ax * rz - bz * dx + bx * dz))
-        + f[2] * (dz - h * (ax * ry - ay * rx - bx * dy + by * dx))
-    )
+    touching.count[0] = c
 
 
 @jit
-def body_rows(
-    found, who, count, memory, slots, pairs, samples, begin, rot, org, x, bounce, part, law, v, fly,
-    w, inv, first, ends, slot, row, imp,
-):  # fmt: skip
-    """Contacts of bodies, as `rigid_contacts` found them where bodies stand now, behind `first`.
-
-    bounce: restitution of all, below 0 that of the materials; part: as there.
-    """
-    for k in range(count):
-        c = first + k
-        f = found[k]
-        # with no time to move, an overlap is written as the part that position-based bodies recover
-        gap = f[GAP] / RECOVER if f[GAP] < 0.0 else f[GAP]
-        ends[c, 0], ends[c, 1] = who[k, 0], who[k, 1]
-        for e in range(3):
-            row[c, e] = f[e]
-            row[c, 8 + e] = 0.0
-            row[c, ARM_A + e] = f[3 + e]
-            row[c, ARM_B + e] = f[6 + e]
-        slot[c] = int(f[SLOT])
-        pair = np.searchsorted(slots, slot[c], side="right") - 1
-        sample = samples[begin[pairs[pair, 0]] + slot[c] - slots[pair]]
-        gap += _bend(c, who[k, 0], who[k, 1], sample, f, rot, org, x, fly, law[DT], row)
-        for e in range(3):
-            imp[c, e] = part * memory[slot[c], 1 + e]
-        _finish(
-            c, first, ends, row, gap, bounce if bounce >= 0.0 else f[BOUNCE], f[MU_S], f[MU_K], law,
-            v, fly, w, inv,
-        )  # fmt: skip
-    return first + count
+def weigh(touching, v):
+    """Inverse masses of all contacts from the mobilities."""
+    for c in range(touching.count[0]):
+        _weigh(c, touching, v)
 
 
 @jit
-def warm(count, first, ends, row, imp, v, fly, w, inv, friction):
-    """Start from the last impulses, without their friction where there is none in the iterations.
-
-    Those of bodies lie in the cone about the normal of now.
-    """
-    for c in range(count):
+def start_from(touching, v, friction):
+    """Start from the last impulses, without their friction where iterations have none."""
+    row, imp = touching.row, touching.imp
+    for c in range(touching.count[0]):
         imp[c, 0], imp[c, 1], imp[c, 2] = project(
             imp[c, 0], imp[c, 1], imp[c, 2], row[c, 0], row[c, 1], row[c, 2], row[c, 6], friction
         )
-        _push(c, first, ends, row, imp[c, 0], imp[c, 1], imp[c, 2], v, fly, w, inv)
+        _push(c, imp[c, 0], imp[c, 1], imp[c, 2], touching, v)
 
 
-@jit
-def sweep(count, first, ends, row, imp, v, fly, w, inv, par, friction, passes, it, rub):
-    """Passes over all contacts of bodies, forwards and backwards in turns.
+@inner
+def _answer(c, touching, v, mode, h, k_v, k_c, friction, rub):
+    """Push first, then friction at that push, for their inverse masses differ."""
+    row, imp = touching.row, touching.imp
+    nx, ny, nz = row[c, 0], row[c, 1], row[c, 2]
+    px, py, pz = imp[c, 0], imp[c, 1], imp[c, 2]
+    ux, uy, uz = _speed(c, touching, v)
+    speed = nx * ux + ny * uy + nz * uz
+    before = px * nx + py * ny + pz * nz
+    more = 0.0
+    if not rub:
+        rate = speed + row[c, 3]  # (28), or Alg. 1 for a plane
+        if mode != LINEAR:
+            rate = k_v * speed + k_c * (row[c, 3] + (h * speed if mode == MOVING else 0.0))
+            if row[c, 7] < 0.0:
+                rate = min(rate, speed + row[c, 7])
+        if friction == RELAXED:
+            slip2 = ux * ux + uy * uy + uz * uz - speed * speed
+            rate -= row[c, 6] * math.sqrt(max(slip2, 0.0))
+        more = max(before - rate / row[c, W_N], 0.0) - before
+    if before + more <= 0.0 and before == 0.0:
+        return
+    dx, dy, dz = more * nx, more * ny, more * nz
+    m = MASS
+    ux += row[c, m] * dx + row[c, m + 1] * dy + row[c, m + 2] * dz
+    uy += row[c, m + 3] * dx + row[c, m + 4] * dy + row[c, m + 5] * dz
+    uz += row[c, m + 6] * dx + row[c, m + 7] * dy + row[c, m + 8] * dz
+    speed = nx * ux + ny * uy + nz * uz
+    give = row[c, W_T]
+    fx, fy, fz = project(
+        px + dx - (ux - speed * nx) / give, py + dy - (uy - speed * ny) / give,
+        pz + dz - (uz - speed * nz) / give, nx, ny, nz, row[c, 6], friction,
+    )  # fmt: skip
+    imp[c, 0], imp[c, 1], imp[c, 2] = fx, fy, fz
+    _push(c, fx - px, fy - py, fz - pz, touching, v)
 
-    Push first, then friction at that push, for their inverse masses differ; with `rub` friction
-    alone, at the push that there is. All in one loop on numbers: handed on, arrays cost more than
-    the arithmetic.
-    """
-    mode, h, k_v, k_c = par[MODE], par[H], par[K_V], par[K_C] * par[INV_H]
-    for turn in range(passes * count):
+
+@inner
+def touch_bodies(touching, v, par, friction, it):
+    """Iteration `it`: passes over all contacts, forwards and backwards in turns."""
+    mode, h = np.int64(par[MODE]), np.float64(par[H])
+    k_v, k_c = np.float64(par[K_V]), np.float64(par[K_C]) * np.float64(par[INV_H])
+    count = touching.count[0]
+    for turn in range(PASSES * count):
         c = turn % count
-        if (it * passes + turn // count) % 2 == 1:
+        if (it * PASSES + turn // count) % 2 == 1:
             c = count - 1 - c
-        a, b = ends[c, 0], ends[c, 1]
-        nx, ny, nz = row[c, 0], row[c, 1], row[c, 2]
-        px, py, pz = imp[c, 0], imp[c, 1], imp[c, 2]
-        rx, ry, rz = row[c, ARM_B], row[c, ARM_B + 1], row[c, ARM_B + 2]
-        ux = -row[c, 8] - (fly[b, 0] + fly[b, 4] * rz - fly[b, 5] * ry)
-        uy = -row[c, 9] - (fly[b, 1] + fly[b, 5] * rx - fly[b, 3] * rz)
-        uz = -row[c, 10] - (fly[b, 2] + fly[b, 3] * ry - fly[b, 4] * rx)
-        if c < first:
-            ux, uy, uz = ux + v[a, 0], uy + v[a, 1], uz + v[a, 2]
-        else:
-            rx, ry, rz = row[c, ARM_A], row[c, ARM_A + 1], row[c, ARM_A + 2]
-            ux += fly[a, 0] + fly[a, 4] * rz - fly[a, 5] * ry
-            uy += fly[a, 1] + fly[a, 5] * rx - fly[a, 3] * rz
-            uz += fly[a, 2] + fly[a, 3] * ry - fly[a, 4] * rx
-        speed = nx * ux + ny * uy + nz * uz
-        before = px * nx + py * ny + pz * nz
-        more = 0.0
-        if not rub:
-            rate = speed + row[c, 3]  # (28), or Alg. 1 for a plane
-            if mode != LINEAR:
-                rate = k_v * speed + k_c * (row[c, 3] + (h * speed if mode == MOVING else 0.0))
-                if row[c, 7] < 0.0:
-                    rate = min(rate, speed + row[c, 7])
-            if friction == RELAXED:
-                slip2 = ux * ux + uy * uy + uz * uz - speed * speed
-                rate -= row[c, 6] * math.sqrt(max(slip2, 0.0))
-            more = max(before - rate / row[c, W_N], 0.0) - before
-        if before + more <= 0.0 and before == 0.0:
-            continue
-        dx, dy, dz = more * nx, more * ny, more * nz
-        m = MASS
-        ux += row[c, m] * dx + row[c, m + 1] * dy + row[c, m + 2] * dz
-        uy += row[c, m + 3] * dx + row[c, m + 4] * dy + row[c, m + 5] * dz
-        uz += row[c, m + 6] * dx + row[c, m + 7] * dy + row[c, m + 8] * dz
-        speed = nx * ux + ny * uy + nz * uz
-        give = row[c, W_T]
-        fx, fy, fz = project(
-            px + dx - (ux - speed * nx) / give, py + dy - (uy - speed * ny) / give,
-            pz + dz - (uz - speed * nz) / give, nx, ny, nz, row[c, 6], friction,
-        )  # fmt: skip
-        imp[c, 0], imp[c, 1], imp[c, 2] = fx, fy, fz
-        dx, dy, dz = fx - px, fy - py, fz - pz
-        for side in range(2):
-            e = ends[c, side]
-            if side == 0 and c < first:
-                v[e, 0] += v[e, 3] * dx
-                v[e, 1] += v[e, 3] * dy
-                v[e, 2] += v[e, 3] * dz
-            elif w[e] > 0.0:
-                sign = 1.0 - 2.0 * side
-                r = ARM_A + 3 * side
-                rx, ry, rz = sign * row[c, r], sign * row[c, r + 1], sign * row[c, r + 2]
-                tx, ty, tz = ry * dz - rz * dy, rz * dx - rx * dz, rx * dy - ry * dx
-                light = sign * w[e]
-                fly[e, 0] += light * dx
-                fly[e, 1] += light * dy
-                fly[e, 2] += light * dz
-                fly[e, 3] += inv[e, 0, 0] * tx + inv[e, 0, 1] * ty + inv[e, 0, 2] * tz
-                fly[e, 4] += inv[e, 1, 0] * tx + inv[e, 1, 1] * ty + inv[e, 1, 2] * tz
-                fly[e, 5] += inv[e, 2, 0] * tx + inv[e, 2, 1] * ty + inv[e, 2, 2] * tz
-                fly[e, 6] += tx
-                fly[e, 7] += ty
-                fly[e, 8] += tz
+        _answer(c, touching, v, mode, h, k_v, k_c, friction, False)
 
 
 @jit
-def keep(count, first, ends, slot, row, imp, share, w_imp, w_total, memory, force):
-    """Keep the impulses for the next step; force (nb, 6) += share (1/s) times them, and moments."""
-    for k in range(memory.shape[0]):
-        for e in range(4):
-            memory[k, e] = 0.0
-    for c in range(count):
-        px, py, pz = imp[c, 0], imp[c, 1], imp[c, 2]
-        for side in range(1 if c < first else 0, 2):
-            b, sign = ends[c, side], share if side == 0 else -share
-            r = row[c, ARM_A + 3 * side : ARM_A + 3 * side + 3]
-            force[b, 0] += sign * px
-            force[b, 1] += sign * py
-            force[b, 2] += sign * pz
-            force[b, 3] += sign * (r[1] * pz - r[2] * py)
-            force[b, 4] += sign * (r[2] * px - r[0] * pz)
-            force[b, 5] += sign * (r[0] * py - r[1] * px)
+def iterate(touching, v, par, friction, it):
+    """`touch_bodies` by itself, for iterations that go through Python."""
+    touch_bodies(touching, v, par, friction, it)
+
+
+@jit
+def rub(touching, v):
+    """Friction after the solver, one pass at constant push (Sec. 5)."""
+    for c in range(touching.count[0]):
+        _answer(c, touching, v, LINEAR, 0.0, 0.0, 0.0, CONE, True)
+
+
+@jit
+def pushed(touching, push):
+    """Impulse and moment about its centre (nb, 6) that each body got, N s and N m s."""
+    push[:] = 0.0
+    for c in range(touching.count[0]):
+        b, row = touching.ends[c, 1], touching.row
+        px, py, pz = touching.imp[c, 0], touching.imp[c, 1], touching.imp[c, 2]
+        rx, ry, rz = row[c, ARM], row[c, ARM + 1], row[c, ARM + 2]
+        push[b, 0] -= px
+        push[b, 1] -= py
+        push[b, 2] -= pz
+        push[b, 3] -= ry * pz - rz * py
+        push[b, 4] -= rz * px - rx * pz
+        push[b, 5] -= rx * py - ry * px
+
+
+@jit
+def keep(touching, share, w_imp, w_total):
+    """Give the impulses back to the walls, and add share (1/s) times them to the mean forces."""
+    for c in range(touching.count[0]):
+        s, k = touching.slot[c] // w_imp.shape[1], touching.slot[c] % w_imp.shape[1]
         for e in range(3):
-            if c < first:
-                s, k = slot[c] // w_imp.shape[1], slot[c] % w_imp.shape[1]
-                w_imp[s, k, e] = imp[c, e]
-                w_total[s, k, e] += share * imp[c, e]
-            else:
-                memory[slot[c], 1 + e] = imp[c, e]
+            w_imp[s, k, e] = touching.imp[c, e]
+            w_total[s, k, e] += share * touching.imp[c, e]

@@ -14,6 +14,7 @@ import numpy as np
 
 from berm.kernels.jit import inline, inner, jit, pjit, prange
 from berm.kernels.vts.blocks import GO_ON, HAND, START, pack, respond, unpack
+from berm.kernels.vts.bodies import touch_bodies
 from berm.kernels.vts.law import (
     BETA,
     FACE,
@@ -217,9 +218,12 @@ def _copy(s, v, old):
 def iterate(
     begin, end, most, delay, a, b, unit, colour, turn, kind, first, last, place, groups, seat,
     filled, who, ends, quad, coef, grad, qbase, row, imp, change, block, extra, v, old, par,
-    friction,
+    friction, touching,
 ):  # fmt: skip
-    """Iterations `begin` to `end` of `most`; beta = min(a (l / most)^b, 1) (36), a = 0: plain."""
+    """Iterations `begin` to `end` of `most`; beta = min(a (l / most)^b, 1) (36), a = 0: plain.
+
+    touching: contacts with dynamic bodies, which are few, by Gauss-Seidel after each iteration.
+    """
     memory = START if begin == 0 else GO_ON
     for k in prange(kind.shape[0]):
         if kind[k] < FACE:
@@ -237,6 +241,7 @@ def iterate(
                     turn[m], unit, kind, first, last, place, groups, who, quad, coef, grad, qbase,
                     row, imp, change, block, extra, old, v, par, friction,
                 )  # fmt: skip
+        touch_bodies(touching, v, par, friction, it)
     for k in prange(kind.shape[0]):
         if kind[k] < FACE:
             unpack(True, first[k], last[k], place[k], seat, block, imp, change)

@@ -12,6 +12,7 @@ import numpy as np
 
 from berm.kernels.jit import inline, inner, pjit, prange
 from berm.kernels.vts.blocks import FORGET, HAND, pack, respond, unpack
+from berm.kernels.vts.bodies import touch_bodies
 from berm.kernels.vts.law import (
     BETA,
     FACE,
@@ -110,11 +111,11 @@ def _sweep_unit(u, unit, kind, first, last, place, groups, who, ends, quad, coef
 @pjit
 def sweep(
     begin, end, delay, unit, colour, turn, kind, first, last, place, groups, seat, filled, who,
-    ends, quad, coef, grad, qbase, row, imp, change, block, extra, v, par, friction,
+    ends, quad, coef, grad, qbase, row, imp, change, block, extra, v, par, friction, touching,
 ):  # fmt: skip
     """Iterations `begin` to `end`; turn[colour[k] : colour[k + 1]] are the units of colour k.
 
-    SP moves positions from iteration `delay` on.
+    SP moves positions from iteration `delay` on. touching: contacts with dynamic bodies.
     """
     par[BETA] = 0.0
     for k in prange(kind.shape[0]):
@@ -130,6 +131,7 @@ def sweep(
                     turn[m], unit, kind, first, last, place, groups, who, ends, quad, coef, grad,
                     qbase, row, imp, block, extra, v, par, friction,
                 )  # fmt: skip
+        touch_bodies(touching, v, par, friction, it)
     for k in prange(kind.shape[0]):
         if kind[k] < LINK:
             unpack(False, first[k], last[k], place[k], seat, block, imp, change)

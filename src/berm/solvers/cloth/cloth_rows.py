@@ -15,6 +15,7 @@ from berm.kernels.vts import contacts as vts_contacts
 from berm.kernels.vts.law import FACE, FORM, LINK, WALL
 from berm.solvers.base import WorldView
 from berm.solvers.cloth.self_rows import SelfRows
+from berm.solvers.multibody.multibody import Multibody
 from berm.solvers.search.contact_list import slab_limits
 from berm.solvers.vts.grain_rows import Pairing
 from berm.solvers.vts.rows import Rows, Unit
@@ -128,14 +129,18 @@ class ClothRows:
     # ---- constraints ----------------------------------------------------------------------
 
     def detect(
-        self, world: WorldView, x: Array, v: Array, first: int, h: float, gone: float
-    ) -> None:
-        """Find the contacts of vertices with bodies, grains with faces and cloth with cloth."""
+        self, world: WorldView, multi: Multibody, poses: Array, x: Array, v: Array, first: int,
+        h: float,
+    ) -> None:  # fmt: skip
+        """Find the contacts of vertices with bodies, grains with faces and cloth with cloth.
+
+        Bodies are those that are fixed or driven.
+        """
         mine = np.zeros((self.count + 8, 4), self.dtype), np.zeros((self.count + 8, 4), self.dtype)
         mine[0][: self.count], mine[1][: self.count] = x[first:], v[first:]
-        self.walls.find_bodies(
-            world.bodies, *mine, self.count, slab_limits(self.count), h, (0.0, 0.0, 0.0),
-            SLACK, None, gone,
+        self.walls.find(
+            multi.table, multi.fixed, poses, *mine, self.count, slab_limits(self.count), h,
+            (0.0, 0.0, 0.0), SLACK,
         )  # fmt: skip
         found = (
             [self._faces(k, world.grains, x, v, first, h) for k in range(len(self.cloths))]
@@ -240,7 +245,7 @@ class ClothRows:
         walls = self.walls
         slabs, cap = walls.rows.shape
         self.wall_last = np.zeros(slabs, np.int64)
-        body_mat = np.array([body.material for body in world.bodies] or [0], np.int32)
+        body_mat = world.bodies.material.astype(np.int32)
         vts_contacts.walls(
             self.wall_base, first, walls.count, walls.rows, walls.body, walls.plane, walls.impulse,
             x, v, material, pairing.count, body_mat, pairing.mu_s, pairing.mu_k, pairing.rest, law,

@@ -33,7 +33,7 @@ Array = NDArray[Any]
 
 METHODS = {
     "auto": solve.AUTO, "sweeps": solve.SWEEPS, "direct": solve.DIRECT, "hybrid": solve.HYBRID,
-    "split": solve.SPLIT,
+    "split": solve.SPLIT, "firm": solve.FIRM,
 }  # fmt: skip
 PASSES = 20  # sweeps a solve
 COMPLIANCE = 1e-9  # m/N: of contacts between bodies
@@ -50,12 +50,23 @@ def _pack(shape: Any) -> Packed:
 
 
 class Multibody:
-    """Tables of a world's bodies and joints for the kernels, and what contacts remember."""
+    """Tables of a world's bodies and joints for the kernels, and what contacts remember.
 
-    def __init__(self, method: str = "auto", passes: int = PASSES) -> None:
+    restitution: of all contacts between bodies, None: that of the materials; rough: whether there
+    is friction between bodies.
+    """
+
+    def __init__(
+        self,
+        method: str = "auto",
+        passes: int = PASSES,
+        restitution: float | None = None,
+        rough: bool = True,
+    ) -> None:
         if method not in METHODS:
             raise InputError("multibody: method", method, ", ".join(METHODS))
         self.method, self.passes = METHODS[method], passes
+        self.restitution, self.rough = restitution, rough
         self.table = ShapeTable(_pack)
         self.root: Array = np.zeros((0, 3, 3))
         self.root_w: Array = np.zeros(0)
@@ -157,6 +168,10 @@ class Multibody:
                 law = mix(one, other, 1.0)
                 bounce = 0.5 * ((one.restitution or 0.0) + (other.restitution or 0.0))
                 self.law[i, j] = law.friction_static, law.friction_kinetic, bounce
+        if self.restitution is not None:
+            self.law[:, :, cr.BOUNCE] = self.restitution
+        if not self.rough:
+            self.law[:, :, : cr.BOUNCE] = 0.0
 
     def means(self, gravity: Any, h: float) -> Means:
         """How rows are made and solved with substeps of h (s)."""

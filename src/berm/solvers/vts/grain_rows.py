@@ -13,6 +13,7 @@ from berm.core.materials import Material, mix
 from berm.kernels.vts import contacts as vts_contacts
 from berm.kernels.vts.law import PAIR, WALL
 from berm.solvers.base import WorldView
+from berm.solvers.multibody.multibody import Multibody
 from berm.solvers.search.contact_list import ContactList
 from berm.solvers.vts.rows import Rows, Unit
 from berm.solvers.walls.walls import Walls
@@ -76,14 +77,16 @@ class GrainContacts:
             self.list.build(grains, h, self.skin)
         return fresh
 
-    def find_walls(self, world: WorldView, h: float, gone: float, fresh: bool) -> None:
-        """Find the contacts with bodies on the way of the coming h."""
+    def find_walls(
+        self, world: WorldView, multi: Multibody, poses: Array, h: float, fresh: bool
+    ) -> None:
+        """Find the contacts with fixed and driven bodies on the way of the coming h."""
         grains = world.grains
         if grains.n == 0:
             return
-        self.walls.find_bodies(
-            world.bodies, grains.x, grains.v, grains.n, self.list.slab, h, (0.0, 0.0, 0.0),
-            WALL_SKIN, self.list.came_from if fresh else None, gone,
+        self.walls.find(
+            multi.table, multi.fixed, poses, grains.x, grains.v, grains.n, self.list.slab, h,
+            (0.0, 0.0, 0.0), WALL_SKIN, self.list.came_from if fresh else None,
         )  # fmt: skip
 
     def law(self, world: WorldView, h: float, gamma: float, warm: float, bent: bool) -> Array:
@@ -118,7 +121,7 @@ class GrainContacts:
             list_.part, list_.lanes, list_.ptr, list_.nbr, list_.imp, x, v, grains.material,
             pairing.count, *mixed, *into, self.last, self.stats,
         )  # fmt: skip
-        body_mat = np.array([body.material for body in world.bodies] or [0], np.int32)
+        body_mat = world.bodies.material.astype(np.int32)
         vts_contacts.walls(
             self.wall_base, 0, walls.count, walls.rows, walls.body, walls.plane, walls.impulse, x,
             v, grains.material, pairing.count, body_mat, *mixed, *into, self.wall_last, self.stats,

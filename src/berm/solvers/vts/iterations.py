@@ -1,6 +1,7 @@
 """Exchangeable iterations on the constraints of a step, [Francu14] Sec. 3.4 and 4.
 
-Each is made for one solve: `Iteration(rows, v, par, friction, options)`, then `run(begin, end)`.
+Each is made for one solve: `Iteration(rows, touching, v, par, friction, tuning)`, then
+`run(begin, end)`. Contacts with dynamic bodies are answered after each iteration on all others.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from berm.core.registry import Registry
+from berm.kernels.vts import bodies as vts_bodies
 from berm.kernels.vts import jacobi as vts_jacobi
 from berm.kernels.vts import krylov as vts_krylov
 from berm.kernels.vts import sweep as vts_sweep
+from berm.kernels.vts.bodies import Touching
 from berm.kernels.vts.law import FIXED, FORM, MODE, MOVING
 from berm.solvers.vts.rows import Rows
 
@@ -45,8 +48,11 @@ class Iteration:
     neighbours = False  # needs the constraints of each particle
     safe = 0.0  # largest `safe` that is stable: 2 (1 + beta); 0: needs none
 
-    def __init__(self, rows: Rows, v: Array, par: Array, friction: int, tuning: Tuning) -> None:
-        self.rows, self.v, self.par, self.friction, self.tuning = rows, v, par, friction, tuning
+    def __init__(
+        self, rows: Rows, touching: Touching, v: Array, par: Array, friction: int, tuning: Tuning
+    ) -> None:
+        self.rows, self.touching, self.v, self.tuning = rows, touching, v, tuning
+        self.par, self.friction = par, friction
         if self.neighbours:
             rows.find_neighbours()
         if min(tuning.safe, self.safe) > 0.0:
@@ -62,9 +68,6 @@ class Iteration:
         """Do iterations `begin` to `end`."""
         raise NotImplementedError
 
-    def look(self) -> None:
-        """Take notice that something else has changed the velocities."""
-
     def residual(self) -> tuple[float, float]:
         """L1 norm and maximum of |P - proj(P - alpha R)| / alpha over the constraints, m/s."""
         r = self.rows
@@ -79,8 +82,10 @@ class Iteration:
 class GaussSeidel(Iteration):
     """Projected Gauss-Seidel (29); omega above 1: successive over-relaxation."""
 
-    def __init__(self, rows: Rows, v: Array, par: Array, friction: int, tuning: Tuning) -> None:
-        super().__init__(rows, v, par, friction, tuning)
+    def __init__(
+        self, rows: Rows, touching: Touching, v: Array, par: Array, friction: int, tuning: Tuning
+    ) -> None:
+        super().__init__(rows, touching, v, par, friction, tuning)
         rows.find_seats(apart=True, memory=False)
 
     def run(self, begin: int, end: int) -> None:
@@ -88,7 +93,7 @@ class GaussSeidel(Iteration):
         r = self.rows
         vts_sweep.sweep(
             begin, end, self.tuning.delay, *r.order, *r.shape, r.row, r.imp, r.change, r.block,
-            r.extra, self.v, self.par, self.friction,
+            r.extra, self.v, self.par, self.friction, self.touching,
         )  # fmt: skip
 
 
@@ -100,8 +105,10 @@ class Jacobi(Iteration):
     safe = 1.9
     grow = 0.0  # a of (36); 0: no memory of the last change
 
-    def __init__(self, rows: Rows, v: Array, par: Array, friction: int, tuning: Tuning) -> None:
-        super().__init__(rows, v, par, friction, tuning)
+    def __init__(
+        self, rows: Rows, touching: Touching, v: Array, par: Array, friction: int, tuning: Tuning
+    ) -> None:
+        super().__init__(rows, touching, v, par, friction, tuning)
         rows.clear_change_of_four()
         rows.find_seats(apart=False, memory=True)
 
@@ -111,7 +118,7 @@ class Jacobi(Iteration):
         vts_jacobi.iterate(
             begin, end, self.tuning.most, self.tuning.delay, self.grow, self.tuning.b, *r.order,
             *r.shape, r.row, r.imp, r.change, r.block, r.extra, self.v, r.old, self.par,
-            self.friction,
+            self.friction, self.touching,
         )  # fmt: skip
 
 
@@ -125,9 +132,11 @@ class Split(Jacobi):
 
     omega = np.inf
 
-    def __init__(self, rows: Rows, v: Array, par: Array, friction: int, tuning: Tuning) -> None:
+    def __init__(
+        self, rows: Rows, touching: Touching, v: Array, par: Array, friction: int, tuning: Tuning
+    ) -> None:
         one = dataclasses.replace(tuning, omega=None, safe=1.0)
-        super().__init__(rows, v, par, friction, one)
+        super().__init__(rows, touching, v, par, friction, one)
 
 
 @ITERATIONS.register("ij")
@@ -136,8 +145,10 @@ class ImprovedJacobi(Jacobi):
 
     safe = 4.0
 
-    def __init__(self, rows: Rows, v: Array, par: Array, friction: int, tuning: Tuning) -> None:
-        super().__init__(rows, v, par, friction, tuning)
+    def __init__(
+        self, rows: Rows, touching: Touching, v: Array, par: Array, friction: int, tuning: Tuning
+    ) -> None:
+        super().__init__(rows, touching, v, par, friction, tuning)
         self.grow = tuning.a
 
 
@@ -146,8 +157,10 @@ class _Descent(Iteration):
 
     neighbours = True
 
-    def __init__(self, rows: Rows, v: Array, par: Array, friction: int, tuning: Tuning) -> None:
-        super().__init__(rows, v, par, friction, tuning)
+    def __init__(
+        self, rows: Rows, touching: Touching, v: Array, par: Array, friction: int, tuning: Tuning
+    ) -> None:
+        super().__init__(rows, touching, v, par, friction, tuning)
         rows.clear_change()
         self.res, self.way, self.image, self.old = (np.zeros_like(rows.imp) for _ in range(4))
         self.y = np.zeros_like(v)
@@ -162,10 +175,6 @@ class _Descent(Iteration):
         super().set_alpha()
         if hasattr(self, "res"):
             self._residuals()
-
-    def look(self) -> None:
-        """Residuals of the velocities as they are now."""
-        self._residuals()
 
     def _residuals(self) -> None:
         r = self.rows
@@ -202,13 +211,14 @@ class _Descent(Iteration):
             given, self.image = self.image, given
         return 1.0 / (POWER_MARGIN * value) if value > 0.0 else 0.0
 
-    def _descend(self, alpha: float, way: Array) -> None:
+    def _descend(self, it: int, alpha: float, way: Array) -> None:
         r = self.rows
         vts_krylov.descend(
             v_type(self.v, alpha), *r.chunks, *r.shape, r.row, r.imp, self.v, self.par,
             self.friction, way, r.change,
         )  # fmt: skip
         r.push(self.v, r.change)
+        vts_bodies.iterate(self.touching, self.v, self.par, self.friction, it)
         self._residuals()
 
     def _start(self, it: int) -> None:
@@ -230,7 +240,7 @@ class MinimumResidual(_Descent):
                 self._product(self.res, self.image)
                 bottom = self._dot(self.image, self.image)
                 alpha = self._dot(self.res, self.image) / bottom if bottom > 0.0 else 0.0
-            self._descend(alpha, self.res)
+            self._descend(it, alpha, self.res)
 
 
 @ITERATIONS.register("cr")
@@ -254,7 +264,7 @@ class ConjugateResiduals(_Descent):
                 vts_krylov.combine(*self.rows.chunks, self.image, v_type(self.v, beta), self.old)
                 bottom = self._dot(self.old, self.old)  # A d = A r + beta A d
                 alpha = now / bottom if bottom > 0.0 else 0.0
-            self._descend(alpha, self.way)
+            self._descend(it, alpha, self.way)
 
 
 def v_type(v: Array, value: float) -> Any:

@@ -18,7 +18,8 @@ from berm.kernels.vts import motion as vts_motion
 from berm.solvers.base import SOLVERS, Solver, Stages, WorldView
 from berm.solvers.cloth.cloth_rows import ClothRows
 from berm.solvers.options import choice, flag, number, whole
-from berm.solvers.vts.body_rows import BodyRows
+from berm.solvers.multibody.multibody import Multibody
+from berm.solvers.vts.body_rows import ROUNDS, BodyRows
 from berm.solvers.vts.grain_rows import GrainContacts, Pairing
 from berm.solvers.vts.iterations import ITERATIONS, Iteration, Tuning
 from berm.solvers.vts.rows import Rows
@@ -71,7 +72,7 @@ class VTS(Solver):
     tolerance: float = number(0.05, 0.0, 1.0, "gap up to which a contact takes part", "radii")
 
     name = "vts"
-    can = frozenset({"cloth", "bodies"})
+    can = frozenset({"cloth", "bodies", "joints"})
     form_option = "iteration"
     live = ("iterations", "substeps")
 
@@ -79,7 +80,10 @@ class VTS(Solver):
         self.history: list[dict[str, float]] = []
         self.contacts = GrainContacts(world.grains.dtype, self.skin, self.tolerance)
         self.cloth = ClothRows(world.grains.dtype)
-        self.bodies = BodyRows(world.grains.dtype)
+        self.multibody = Multibody(
+            "firm", restitution=self.restitution, rough=self.friction != "none"
+        )
+        self.bodies = BodyRows(world.grains.dtype, self.multibody)
         self.rows = Rows(world.grains.dtype)
         self.last_h = 0.0
         self.used: Iteration | None = None  # of the last solve
@@ -93,38 +97,48 @@ class VTS(Solver):
             iterations=self.iterations, substeps=self.substeps, grains=world.grains.n
         )
         self.history = []
-        for body in world.bodies:
-            body.force, body.torque = np.zeros(3), np.zeros(3)
-        held = self.bodies.begin(world)
-        if world.grains.n == 0 and not cloths and not self.bodies.active:
-            return report
-        if cloths:
-            self.cloth.prepare(cloths, self.iterations)
-        for k in range(self.substeps):
-            self._substep(held, h, k * h, clock, report)
-        self.bodies.finish(world)
+        self._begin(world)
+        if world.grains.n or cloths:
+            if cloths:
+                self.cloth.prepare(cloths, self.iterations)
+            for k in range(self.substeps):
+                self._substep(world, h, k * h, clock, report)
+        elif self.multibody.active:
+            with clock.stage("bodies"):
+                self.multibody.advance(world, dt, self.substeps)
         self._fill_report(world, report, h)
         report.timings = clock.seconds
         return report
 
+    def _begin(self, world: WorldView) -> None:
+        """Take over which bodies there are; contacts with those that were there before stay."""
+        moved = self.multibody.follow(world)
+        if moved is not None:
+            for walls in (self.contacts.walls, self.cloth.walls, self.bodies.walls):
+                walls.renumber(moved)
+        self.bodies.clear()
+
     def _substep(
         self, world: WorldView, h: float, gone: float, clock: Stages, report: StepReport
     ) -> None:
-        """One step of (6)-(9): free velocities, contacts, multipliers, positions.
-
-        Dynamic bodies are no part of `world` here: what touches them is in `self.bodies`.
-        """
+        """One step of (6)-(9): free velocities, contacts, multipliers, positions."""
+        multi = self.multibody
         with clock.stage("search"):
             fresh = self.contacts.search(world.grains, h)
             report.rebuilt += fresh
         x, v, material = self._particles(world)
         vts_motion.fall(v, *(v.dtype.type(h * g) for g in world.gravity))
-        self.bodies.predict(world.gravity, h)
+        if multi.active:
+            with clock.stage("bodies"):
+                self.bodies.open(world, h)
         with clock.stage("walls"):
-            self.contacts.find_walls(world, h, gone, fresh)
+            # with dynamic bodies, driven ones move substep by substep as well
+            poses = multi.poses(world.bodies, multi.fixed, 0.0 if multi.active else gone, h)
+            self.contacts.find_walls(world, multi, poses, h, fresh)
             if self.cloth.count:
-                self.cloth.detect(world, x, v, world.grains.n, h, gone)
-            self.bodies.find(world, x, v, self.contacts.list, h, fresh)
+                self.cloth.detect(world, multi, poses, x, v, world.grains.n, h)
+            if multi.active:
+                self.bodies.find(world, x, v, self.contacts.list, h, fresh)
         free = v.copy() if self.cloth.own.active else v
         while True:
             with clock.stage("assemble"):
@@ -135,11 +149,13 @@ class VTS(Solver):
                 if not self.cloth.own.missed(v, world.grains.n):
                     break
             v[:] = free  # again, with what cloth would have passed through
-            self.bodies.rewind()
         vts_motion.move(x, v, v.dtype.type(h))
-        self.bodies.move(h)
+        share = 1.0 / (h * self.substeps)
         with clock.stage("forces"):
-            self._give_back(world, x, v, h)
+            self._give_back(world, x, v, h, share)
+        if multi.active:
+            with clock.stage("bodies"):
+                multi.finish(world, self.bodies.close(world, h, share))
 
     def _particles(self, world: WorldView) -> tuple[Array, Array, Array]:
         """Grains, and cloth behind them: positions, velocities (views where there is no cloth)."""
@@ -169,7 +185,8 @@ class VTS(Solver):
             first = world.grains.n
             units += self.cloth.fill(world, self.rows, x, v, first, room, law, pairing, material)
         self.rows.arrange(units, len(v))
-        self.bodies.fill(x, v, material, law, pairing, self.restitution)
+        if self.multibody.active:
+            self.bodies.fill(world, x, v, material, law, pairing)
 
     def _solve(self, x: Array, v: Array, h: float, first: int) -> None:
         """Iterate on the multipliers; v follows them, (27)."""
@@ -181,36 +198,48 @@ class VTS(Solver):
         tuning = Tuning(
             self.iterations, self._omega(), self.safe, self.a, self.b, self._delay(), self.exact
         )
-        self.used = ITERATIONS.get(self.iteration)(rows, v, par, friction, tuning)
+        touching = self.bodies.touching
+        self.used = ITERATIONS.get(self.iteration)(rows, touching, v, par, friction, tuning)
         forms = bool(self.cloth.count and self.cloth.forms)
-        if self.record or forms or self.bodies.count:
-            self._iterate_slowly(x, v, h, first, forms)
-        else:
-            self.used.run(0, self.iterations)
+        done = 0
+        for due in self._rounds():
+            if done:
+                self.bodies.meet(v)
+            if self.record or forms:
+                self._iterate_slowly(done, due, x, v, h, first, forms)
+            else:
+                self.used.run(done, due)
+            done = due
         if self.friction == "post":
             self._rub(v, par)
-            self.bodies.rub(v, par)
+            self.bodies.rub(v)
         self.last_h = h
 
-    def _iterate_slowly(self, x: Array, v: Array, h: float, first: int, forms: bool) -> None:
-        """One iteration after the other: to note residuals, for bodies, for forms of cloth."""
+    def _rounds(self) -> list[int]:
+        """Iterations after which bodies answer; the last of them at the end of the substep."""
+        rounds = min(ROUNDS, self.iterations) if self.bodies.count else 1
+        return [self.iterations * (k + 1) // rounds for k in range(rounds)]
+
+    def _iterate_slowly(
+        self, begin: int, end: int, x: Array, v: Array, h: float, first: int, forms: bool
+    ) -> None:
+        """One iteration after the other: to note residuals, or for forms of cloth."""
         assert self.used is not None
-        if self.record:
+        if self.record and begin == 0:
             self._note()
-        for it in range(self.iterations):
+        for it in range(begin, end):
             if forms and self.bent and it >= self._delay():
                 self.cloth.evaluate(self.rows, x + v.dtype.type(h) * v, first)
                 self.used.set_alpha()
             self.used.run(it, it + 1)
-            if self.bodies.count:
-                self.bodies.sweep(v, self.used.par, self.used.friction, it)
-                self.used.look()
             if self.record:
                 self._note()
 
-    def _give_back(self, world: WorldView, x: Array, v: Array, h: float) -> None:
-        """Hand impulses, forces and, where cloth was among them, particles back."""
-        grains, share = world.grains, 1.0 / (h * self.substeps)
+    def _give_back(
+        self, world: WorldView, x: Array, v: Array, h: float, share: float
+    ) -> None:
+        """Hand impulses, forces (share: 1 / step) and, where cloth was among them, particles back."""
+        grains = world.grains
         if self.cloth.count:
             grains.x[: grains.n], grains.v[: grains.n] = x[: grains.n], v[: grains.n]
             self.cloth.scatter(x, v, grains.n, h)
@@ -218,7 +247,8 @@ class VTS(Solver):
         if grains.n:
             self.contacts.keep(self.rows, share)
             self.contacts.walls.add_forces(world.bodies, grains.x)
-        self.bodies.keep(share)
+        if self.multibody.active:
+            self.bodies.keep(world, share)
 
     def _parameters(self, v: Array, h: float) -> Array:
         par = np.zeros(at.NPAR, v.dtype)
@@ -276,14 +306,16 @@ class VTS(Solver):
                 f"(position {grains.x[row, :3].tolist()}, velocity {grains.v[row, :3].tolist()})"
             )
         report.contacts = int(stats[:, vts_contacts.CONTACTS].sum())
-        report.wall_contacts = int(self.contacts.walls.count.sum()) + self.bodies.first
+        report.wall_contacts = int(self.contacts.walls.count.sum()) + self.bodies.count
         total = float(stats[:, vts_contacts.OVERLAP_SUM].sum())
         report.overlap_mean = total / max(report.contacts, 1)
         report.overlap_max = float(stats[:, vts_contacts.OVERLAP_MAX].max(initial=0.0))
         energy, fastest2 = self.cloth.motion()
-        report.kinetic_energy = float(found[:, vts_motion.ENERGY].sum()) + energy
+        energy += float(found[:, vts_motion.ENERGY].sum())
+        report.kinetic_energy = energy + world.bodies.kinetic_energy()
         fastest2 = max(found[:, vts_motion.FASTEST2].max(initial=0.0), fastest2)
         report.residual = h * float(np.sqrt(fastest2))
+        self.multibody.tell(report)
 
     def grain_fields(self, world: WorldView) -> dict[str, Array]:
         """Largest overlap (m) and sum of normal contact forces (N) of each grain."""
@@ -308,6 +340,7 @@ class VTS(Solver):
             "contacts": self.contacts.state(),
             "cloth": self.cloth.state(),
             "bodies": self.bodies.state(),
+            "multibody": self.multibody.state(),
             "last_h": self.last_h,
         }
 
@@ -315,8 +348,8 @@ class VTS(Solver):
         """Put a state back."""
         self.contacts.restore(state["contacts"])
         self.cloth.restore(state["cloth"])
-        if "bodies" in state:  # since dynamic bodies are here
-            self.bodies.restore(state["bodies"])
+        self.bodies.restore(state["bodies"])
+        self.multibody.restore(state["multibody"])
         self.last_h = float(state["last_h"])
 
 
