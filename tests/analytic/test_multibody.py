@@ -18,7 +18,7 @@ from berm.core.joints import (
     Universal,
     Weld,
 )
-from berm.core.materials import material
+from berm.solvers.multibody.multibody import COMPLIANCE
 
 G = 9.81
 
@@ -104,27 +104,23 @@ def test_chain_of_eight_links_bears_a_thousand_times_its_mass(rows):
 @pytest.mark.parametrize("ratio", [100, 1000, 10_000])
 @pytest.mark.parametrize("rows", ["direct", "hybrid"])
 def test_heavy_on_light_stands_as_deep_as_the_compliance_says(ratio, rows):
-    """A cube r times as heavy on nine light ones: penetration = compliance x force a contact."""
-    from berm.solvers.multibody.multibody import COMPLIANCE
-
+    """A cube r times as heavy on nine of 1 kg: penetration = compliance x force a contact."""
     world = alone(1 / 60, rows=rows)
-    stone = material("steel").replace(name="smooth", friction=0.0)
-    world.add_body(Plane(), name="floor", material=stone)
+    world.add_body(Plane(), name="floor")
     cubes = [
         world.add_body(
-            Box((1, 1, 1)),
+            Box((0.1, 0.1, 0.1)),
             name=f"cube {k}",
             dynamic=True,
-            material=stone,
-            mass=1000.0 * (ratio if k == 9 else 1),
-            position=(0, 0, 0.5 + k),
+            mass=float(ratio if k == 9 else 1),
+            position=(0, 0, 0.05 + 0.1 * k),
         )
         for k in range(10)
     ]
     run(world, 2.0)
-    weight = 1000.0 * (ratio + 9) * G
+    weight = (ratio + 9) * G
     assert max(np.linalg.norm(cube.velocity) for cube in cubes) < 1e-4
-    deep = 0.5 - cubes[0].position[2]
+    deep = 0.05 - cubes[0].position[2]
     assert deep == pytest.approx(COMPLIANCE * weight / 4, rel=0.05, abs=1e-9)
     assert world.body("floor").force[2] == pytest.approx(-weight, rel=1e-3)
 
@@ -309,7 +305,7 @@ def test_differential_shares_speed_by_load():
     shaft.drive(1.0)
     run(world, 1.0)
     assert left.position == pytest.approx(right.position, abs=1e-7)
-    assert shaft.position == pytest.approx(0.5 * (left.position + right.position), abs=1e-6)
+    assert shaft.position == pytest.approx(0.5 * (left.position + right.position), abs=1e-5)
     left.drive(0.0)
     a, b = left.position, right.position
     run(world, 1.0)

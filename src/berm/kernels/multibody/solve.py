@@ -34,6 +34,7 @@ BOX_CONTACTS = 40  # contacts of mechanisms: above, their friction is swept
 FIRM_CONTACTS = 200  # of bodies that hang together: above, they are swept
 FALLBACK = 200  # sweeps in place of a direct solve that failed
 ROUNDS = 3  # of the split
+UNEVEN = 50.0  # ratio of masses from which the hybrid goes on as the split does
 MOST_GRIPPED = 300  # bodies: in larger worlds grains meet each body by its own mass
 # columns of the statistics
 FACTORED, FAILED, SWEPT = range(3)
@@ -240,7 +241,24 @@ def _solve(method, rows, joint_rows, m, bodies, u0, u, plan, passes, stats):
     start_from(rows, 0, m, u)
     sweep(rows, heads, n, mass, u, passes, True)
     stats[SWEPT] += passes
+    if touching > 0 and _uneven(rows, heads, n, bodies):
+        for _ in range(ROUNDS - 1):  # what sweeps make of friction there is noise: again, by turns
+            plan = _last(rows, 0, m, heads, n, mass, plan, bodies, u0, u, stats)
+            sweep(rows, heads, n, mass, u, passes, False)
+            stats[SWEPT] += passes
     return _last(rows, 0, m, heads, n, mass, plan, bodies, u0, u, stats)
+
+
+@inner
+def _uneven(rows, heads, count, bodies):
+    """Whether bodies that touch or are joined differ in mass by more than UNEVEN."""
+    light, heavy = 0.0, np.inf
+    for k in range(count):
+        for side in range(2):
+            w = bodies.w[rows.ends[heads[k], side]]
+            if w > 0.0:
+                light, heavy = max(light, w), min(heavy, w)
+    return light > UNEVEN * heavy
 
 
 @jit
