@@ -97,20 +97,20 @@ def near_pairs(bodies, shaped, balls, apart, pairs):
     shaped (nb,): whether a body has a shape; apart: sorted keys (low 2^31 + high) of pairs that
     joints keep from meeting.
     """
-    nb, count = balls.shape[0], 0
+    nb, count = balls.shape[0], np.int64(0)
     if nb <= FEW:
         for a in range(1, nb):
             for b in range(a + 1, nb):
                 count = _take(a, b, bodies, shaped, balls, apart, pairs, count)
         return count
     sizes = np.empty(nb)
-    known = 0
+    known = np.int64(0)
     for b in range(1, nb):
         if balls[b, 3] >= 0.0 and shaped[b]:
             sizes[known] = balls[b, 3]
             known += 1
     if known == 0:
-        return 0
+        return count
     middle = np.sort(sizes[:known])[known // 2]
     most = LARGE * max(middle, 1e-9)
     cell = 0.0

@@ -34,7 +34,7 @@ BOX_CONTACTS = 40  # contacts of mechanisms: above, their friction is swept
 FIRM_CONTACTS = 200  # of bodies that hang together: above, they are swept
 FALLBACK = 200  # sweeps in place of a direct solve that failed
 ROUNDS = 3  # of the split
-UNEVEN = 50.0  # ratio of masses from which the hybrid goes on as the split does
+UNEVEN = 50.0  # ratio of masses from which the hybrid goes as the split does
 MOST_GRIPPED = 300  # bodies: in larger worlds grains meet each body by its own mass
 # columns of the statistics
 FACTORED, FAILED, SWEPT = range(3)
@@ -105,103 +105,22 @@ def _bounds(rows, first, last):
 
 
 @inner
-def _base(rows, first, last, pick, count, u0, out):
-    """Velocities with the impulses of all rows from first to last but those that are picked."""
+def _base(rows, m, pick, count, u0, out):
+    """Velocities with the impulses of all rows but those that are picked."""
     out[:] = u0
-    start_from(rows, first, last, out)
+    start_from(rows, 0, m, out)
     for k in range(count):
         push_all(rows, pick[k], -rows.lam[pick[k]], out)
 
 
 @inner
-def _again(rows, first, last, heads, count, mass, u0, u, passes):
-    """Sweeps from the start, in place of a solve that failed."""
-    u[:] = u0
-    start_from(rows, first, last, u)
-    sweep(rows, heads, count, mass, u, passes, True)
+def _sort_rows(method, rows, joint_rows, m, bodies, heads, others):
+    """Rows that are answered by themselves: which go direct (or all alike), and which by sweeps.
 
-
-@inner
-def _direct(rows, first, last, pick, count, plan, bodies, u0, u, whole, stats):
-    """Newton on rows pick[:count]; the others push with what they hold. Returns plan, success."""
-    plan = plan_for(plan, rows, pick, count, bodies)
-    blocks = np.empty((plan.turn.shape[0], 6, 6))
-    free = np.empty(count, np.int64)
-    base = np.empty_like(u0)
-    _base(rows, first, last, pick, count, u0, base)
-    states(rows, pick, count, free)
-    u[:] = base
-    took = newton(rows, pick, count, plan, blocks, free, base, u, whole, MOST_NEWTON)
-    stats[FACTORED] += abs(took)
-    if took < 0:
-        stats[FAILED] += 1
-    return plan, took > 0
-
-
-@inner
-def _boxes(rows, first, last, heads, count, mass, plan, bodies, u0, u, stats):
-    """All rows of heads[:count] and their friction direct."""
-    pick = np.empty(3 * count, np.int64)
-    n = 0
-    contacts = 0
-    for k in range(count):
-        pick[n] = heads[k]
-        n += 1
-        if rows.part[heads[k]] == NORMAL:
-            contacts += 1
-            for c in range(1, 3):
-                pick[n] = heads[k] + c
-                n += 1
-    kept = rows.lam.copy()
-    good = True
-    for turn in range(BOX_PASSES if contacts else 1):
-        moved = _bounds(rows, first, last)
-        if turn > 0 and moved < BOX_SETTLED:
-            break
-        plan, good = _direct(rows, first, last, pick, n, plan, bodies, u0, u, 0, stats)
-        if not good:
-            break
-    if not good:
-        for k in range(n):
-            rows.lam[pick[k]] = kept[pick[k]]
-        _again(rows, first, last, heads, count, mass, u0, u, FALLBACK)
-    return plan
-
-
-@inner
-def _last(rows, first, last, heads, count, mass, plan, bodies, u0, u, stats):
-    """Joints and normals of heads[:count] direct, with friction as it is."""
-    kept = rows.lam.copy()
-    plan, good = _direct(rows, first, last, heads, count, plan, bodies, u0, u, WHOLE, stats)
-    if not good:
-        for k in range(count):
-            rows.lam[heads[k]] = kept[heads[k]]
-        _again(rows, first, last, heads, count, mass, u0, u, FALLBACK)
-    return plan
-
-
-@jit
-def solve_rows(method, rows, joint_rows, m, bodies, u0, u, plan, passes, stats):
-    """Solve rows 0 to m from the free velocities u0; u receives the velocities. Returns the plan.
-
-    Rows start from the impulses that they hold, and end with those of the solution. Velocities are
-    those that the impulses make, so that momentum is kept to rounding whatever the solver.
+    Joints, and normals for the whole contact. Returns how many there are of each, and how many of
+    the first are contacts.
     """
-    plan = _solve(method, rows, joint_rows, m, bodies, u0, u, plan, passes, stats)
-    u[:] = u0
-    start_from(rows, 0, m, u)
-    return plan
-
-
-@inner
-def _solve(method, rows, joint_rows, m, bodies, u0, u, plan, passes, stats):
-    u[:] = u0
-    if m == 0:
-        return plan
-    mass = np.empty(m)
-    effective(rows, 0, m, mass)
-    heads, others = np.empty(m, np.int64), np.empty(m, np.int64)
-    n, rest, touching = 0, 0, 0
+    n, rest, touching = np.int64(0), np.int64(0), np.int64(0)
     jointed = np.zeros(bodies.kind.shape[0], np.bool_)
     automatic = method == AUTO or method == FIRM
     if method == FIRM or (method == AUTO and joint_rows > 0):
@@ -211,42 +130,82 @@ def _solve(method, rows, joint_rows, m, bodies, u0, u, plan, passes, stats):
         if rows.part[k] < NORMAL or rows.part[k] == SHARED:
             continue
         apart = automatic and not (jointed[rows.ends[k, 0]] or jointed[rows.ends[k, 1]])
-        if apart and rows.part[k] == NORMAL:
+        if method == SWEEPS or (apart and rows.part[k] == NORMAL):
             others[rest] = k
             rest += 1
         else:
             heads[n] = k
             n += 1
-            touching += rows.part[k] == NORMAL
-    if rest > 0:
-        start_from(rows, 0, m, u)
-        sweep(rows, others, rest, mass, u, passes, True)
-        stats[SWEPT] += passes
-    if n == 0:
-        return plan
-    if method == SWEEPS:
-        start_from(rows, 0, m, u)
-        sweep(rows, heads, n, mass, u, passes, True)
-        stats[SWEPT] += passes
-        return plan
-    if method == DIRECT or (automatic and touching <= BOX_CONTACTS):
-        return _boxes(rows, 0, m, heads, n, mass, plan, bodies, u0, u, stats)
-    if method == SPLIT:
-        for _ in range(ROUNDS):
-            plan = _last(rows, 0, m, heads, n, mass, plan, bodies, u0, u, stats)
-            sweep(rows, heads, n, mass, u, passes, False)
+            if rows.part[k] == NORMAL:
+                touching += 1
+    return n, rest, touching
+
+
+@jit
+def solve_rows(method, rows, joint_rows, m, bodies, u0, u, plan, passes, stats):
+    """Solve rows 0 to m from the free velocities u0; u receives the velocities. Returns the plan.
+
+    Rows start from the impulses that they hold, and end with those of the solution. Velocities are
+    those that the impulses make, so that momentum is kept to rounding whatever the solver.
+    """
+    mass = np.empty(m)
+    effective(rows, 0, m, mass)
+    heads, others = np.empty(m, np.int64), np.empty(m, np.int64)
+    n, rest, touching = _sort_rows(method, rows, joint_rows, m, bodies, heads, others)
+    boxes = method == DIRECT or (method != HYBRID and method != SPLIT and touching <= BOX_CONTACTS)
+    turns, whole, by_turns = np.int64(1), WHOLE, False
+    if boxes:
+        turns, whole = BOX_PASSES if touching > 0 else 1, 0
+    elif method == SPLIT or (touching > 0 and _uneven(rows, heads, n, bodies)):
+        # what sweeps over all rows make of friction among uneven masses is noise
+        turns, by_turns = ROUNDS + 1, True
+    pick, count = np.empty(3 * n, np.int64), np.int64(0)
+    for k in range(n):
+        pick[count] = heads[k]
+        count += 1
+        if boxes and rows.part[heads[k]] == NORMAL:
+            pick[count], pick[count + 1] = heads[k] + 1, heads[k] + 2
+            count += 2
+    base, free, kept = np.empty_like(u0), np.empty(count, np.int64), rows.lam.copy()
+    for turn in range(-1, turns if n > 0 else 0):
+        # sweeps: first over those that are not direct and, of the hybrid, over all; of the split,
+        # over friction between two direct solves
+        first = turn < 0
+        swept = others if first else heads
+        size = rest if first else (n if by_turns and turn > 0 else np.int64(0))
+        if first and n > 0 and not boxes and not by_turns:
+            for k in range(n):
+                others[rest + k] = heads[k]
+            size = rest + n
+        if size > 0:
+            if first:
+                u[:] = u0
+                start_from(rows, 0, m, u)
+            sweep(rows, swept, size, mass, u, passes, first)
             stats[SWEPT] += passes
-        return _last(rows, 0, m, heads, n, mass, plan, bodies, u0, u, stats)
+        if first:
+            continue
+        if boxes:
+            moved = _bounds(rows, 0, m)
+            if turn > 0 and moved < BOX_SETTLED:
+                break
+        plan = plan_for(plan, rows, pick, count, bodies)
+        blocks = np.empty((plan.turn.shape[0], 6, 6))
+        _base(rows, m, pick, count, u0, base)
+        states(rows, pick, count, free)
+        u[:] = base
+        took = newton(rows, pick, count, plan, blocks, free, base, u, whole, MOST_NEWTON)
+        stats[FACTORED] += abs(took)
+        if took < 0:
+            stats[FAILED] += 1
+            rows.lam[:] = kept
+            u[:] = u0
+            start_from(rows, 0, m, u)
+            sweep(rows, heads, n, mass, u, FALLBACK, True)
+            break
     u[:] = u0
     start_from(rows, 0, m, u)
-    sweep(rows, heads, n, mass, u, passes, True)
-    stats[SWEPT] += passes
-    if touching > 0 and _uneven(rows, heads, n, bodies):
-        for _ in range(ROUNDS - 1):  # what sweeps make of friction there is noise: again, by turns
-            plan = _last(rows, 0, m, heads, n, mass, plan, bodies, u0, u, stats)
-            sweep(rows, heads, n, mass, u, passes, False)
-            stats[SWEPT] += passes
-    return _last(rows, 0, m, heads, n, mass, plan, bodies, u0, u, stats)
+    return plan
 
 
 @inner
@@ -268,7 +227,7 @@ def grip(rows, m, bodies, plan):
     Joints within their bounds, contacts that press, and friction that sticks. Returns the plan and
     its blocks for `newton.mobility`.
     """
-    pick, n = np.empty(m, np.int64), 0
+    pick, n = np.empty(m, np.int64), np.int64(0)
     if bodies.kind.shape[0] <= MOST_GRIPPED:
         for k in range(m):
             p = rows.lam[k]

@@ -97,7 +97,7 @@ def open_substep(bodies, joints, tags, shapes, solids, means, gravity, h, memory
     contacts = touching(bodies, shapes, solids, h, means.meet)
     recall(contacts, tags, memory)
     rows = make_rows(ROWS_A_JOINT * nj + 3 * contacts.n[0])
-    of_joints = joint_rows(joints, bodies, h, rows, 0, np.empty((3, 3)))
+    of_joints = joint_rows(joints, bodies, h, rows, np.int64(0), np.empty((3, 3)))
     m = contact_rows(contacts, bodies, means.law, gravity, h, means.par, rows, of_joints)
     u0, u = np.empty((nb, 6)), np.empty((nb, 6))
     free_velocities(bodies, gravity, h, u0)
@@ -161,7 +161,7 @@ def advance(
 @jit
 def deepest(bodies, shapes, solids, new):
     """Rows and overlap (m) of the deepest contact of which one body is new; -1: none."""
-    contacts = touching(bodies, shapes, solids, 0.0, True)
+    contacts = touching(bodies, shapes, solids, 0.0, new.shape[0] > 0)
     a, b, most = -1, -1, 0.0
     for k in range(contacts.n[0]):
         i, j = contacts.a[k], contacts.b[k]
