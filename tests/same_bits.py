@@ -23,7 +23,7 @@ def assert_same_on_threads(run: Callable[[], Prints]) -> None:
     try:
         runs = []
         for threads in (1, 2):
-            set_threads(threads)
+            set_threads(threads, always=True)
             runs.append(run())
     finally:
         set_threads(before)

@@ -133,7 +133,7 @@ def test_bodies_feel_the_cloth():
 
 def test_same_bits_on_threads_and_after_restart(tmp_path):
     def run(threads, steps):
-        set_threads(threads)
+        set_threads(threads, always=True)
         world, cloth = catching(berm.SP(iterations=8), precision="float32")
         for _ in range(steps):
             world.step()

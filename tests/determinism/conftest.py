@@ -9,4 +9,4 @@ from berm.kernels.jit import max_threads, set_threads
 
 @pytest.fixture(autouse=True)
 def _all_threads(_same_threads_for_all: None) -> None:
-    set_threads(max_threads())
+    set_threads(max_threads(), always=True)

@@ -71,7 +71,7 @@ def test_threads_do_not_matter(integrator):
     try:
         set_threads(1)
         one = advance(busy_world(integrator), steps)
-        set_threads(max_threads())
+        set_threads(max_threads(), always=True)
         assert advance(busy_world(integrator), steps) == one
     finally:
         set_threads(before)

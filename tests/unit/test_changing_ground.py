@@ -13,7 +13,8 @@ from berm.core.shapes import HeightField
 from berm.kernels.geometry.heightfield import fill_tiles, tiles_along
 from berm.kernels.jit import JIT_ON
 from berm.solvers.walls.shapes import ShapeTable, pack, signed_distance
-from berm.solvers.walls.walls import Walls, poses_of
+from berm.solvers.walls.walls import Walls
+from tests.wall_tools import poses_of
 
 nojit = pytest.mark.nojit
 R = 0.02

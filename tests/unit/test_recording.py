@@ -311,7 +311,7 @@ def test_every_shape_comes_back(tmp_path: Path) -> None:
         for k, shape in enumerate(SHAPES):
             back = recording.shape(f"body {k}")
             assert type(back) is type(shape)
-            for part in fields(shape):
+            for part in (one for one in fields(shape) if not one.name.startswith("_")):
                 np.testing.assert_array_equal(getattr(back, part.name), getattr(shape, part.name))
         with pytest.raises(InputError, match=r"'blade'.*body 0, body 1"):
             recording.shape("blade")

@@ -46,3 +46,21 @@ def test_what_changes_is_found_out_again():
 def test_a_trial_without_hope_ends_after_one_step():
     used = run(ThreadChoice(), ALONE, {1: 1.0, 2: 50.0}, 60)
     assert 1 <= used.count(2) < TRIAL
+
+
+def test_a_world_runs_on_as_many_threads_as_it_is_told_always():
+    import berm
+    from berm.kernels import jit
+
+    world = berm.World(solver="p2")
+    world.add_grains([[0.0, 0.0, 0.0]], 0.1)
+    before = jit.get_threads()
+    try:
+        jit.set_threads(jit.max_threads(), always=True)
+        world.step()
+        assert jit.runs_alone() == (jit.max_threads() == 1)
+        jit.set_threads(jit.max_threads())
+        world.step()
+        assert jit.runs_alone()  # one grain
+    finally:
+        jit.set_threads(before)

@@ -773,3 +773,14 @@ def test_a_table_of_shapes_grows_and_shrinks_and_packs_a_shape_once():
     assert table.arrays.mesh.tolist() == [0, -1, 1, 0]
     assert table.arrays.dims[1].tolist() == [3, 4, 0] and len(table.arrays.heights) == 12
     assert table.follow([field]) and len(table.arrays.tri) == 0
+
+
+def test_bodies_that_go_leave_the_warm_start_of_the_others():
+    x, v = grains([[0, 0, R], [3, 0, R]])
+    left, right = body(Box((1, 1, 1)), (0, 0, -0.5)), body(Box((1, 1, 1)), (3, 0, -0.5))
+    walls = find([left, right], x, v, count=1)
+    assert walls.body[0, :2].tolist() == [0, 1]
+    walls.impulse[0, :2, 0] = 5.0, 7.0
+    walls.renumber(np.array([-1, 0]))
+    find([right], x, v, walls=walls, count=1)
+    assert walls.contacts == 1 and walls.impulse[0, 0, 0] == 7.0

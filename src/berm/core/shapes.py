@@ -173,15 +173,14 @@ class HeightField:
     """Ground: solid below the triangulated heights, nothing beyond its edges.
 
     `heights` (nx, ny) in m stands at x = origin[0] + i cell, y = origin[1] + j cell; each cell is
-    cut along the diagonal from (i, j) to (i+1, j+1). Heights change by `update` only: `updates`
-    counts how often they have, and `version` is another number for all that they have ever been.
+    cut along the diagonal from (i, j) to (i+1, j+1). Heights change by `update` only.
     """
 
     heights: NDArray[np.float64]
     cell: float
     origin: tuple[float, float] = (0.0, 0.0)
-    updates: int = field(init=False, default=0)
-    version: int = field(init=False, default_factory=lambda: next(_versions))
+    _updates: int = field(init=False, default=0, repr=False)
+    _version: int = field(init=False, default_factory=lambda: next(_versions), repr=False)
     _changes: list[tuple[int, Region]] = field(init=False, default_factory=list, repr=False)
     _first: NDArray[np.float64] = field(
         init=False, default_factory=lambda: np.zeros((0, 0)), repr=False
@@ -209,6 +208,16 @@ class HeightField:
             raise InputError("HeightField.origin", self.origin, "(x, y) in m") from None
         pair = (_number("HeightField", "origin", x), _number("HeightField", "origin", y))
         object.__setattr__(self, "origin", pair)
+
+    @property
+    def updates(self) -> int:
+        """How often the heights were updated."""
+        return self._updates
+
+    @property
+    def version(self) -> int:
+        """A number that no other heights have or had, of this field or another."""
+        return self._version
 
     def update(self, region: tuple[tuple[int, int], tuple[int, int]], heights: ArrayLike) -> None:
         """Give heights[i0:i1, j0:j1] other values (m); region: ((i0, i1), (j0, j1)).
@@ -247,8 +256,8 @@ class HeightField:
         self.heights.flags.writeable = True
         self.heights[i0:i1, j0:j1] = given
         self.heights.flags.writeable = False
-        object.__setattr__(self, "updates", updates)
-        object.__setattr__(self, "version", next(_versions))
+        object.__setattr__(self, "_updates", updates)
+        object.__setattr__(self, "_version", next(_versions))
 
     def state(self) -> dict[str, Any]:
         """Return what `restore` needs; no heights where they are those of the beginning."""

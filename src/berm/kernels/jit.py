@@ -227,13 +227,22 @@ def cache_folders() -> list[Path]:
 
 _threads = int(numba.config.NUMBA_NUM_THREADS)
 _now = _threads  # that parallel loops run on at present
+_always = False
 
 
-def set_threads(count: int) -> None:
-    """Run parallel loops on at most `count` threads (results do not depend on it)."""
-    global _threads
-    _threads = max(1, min(count, int(numba.config.NUMBA_NUM_THREADS)))
+def set_threads(count: int, always: bool = False) -> None:
+    """Run parallel loops on at most `count` threads (results do not depend on it).
+
+    always: on so many and no fewer, also where one would be faster.
+    """
+    global _threads, _always
+    _threads, _always = max(1, min(count, int(numba.config.NUMBA_NUM_THREADS))), always
     use_threads(_threads)
+
+
+def may_choose_threads() -> bool:
+    """Whether a step may run on fewer threads than there are."""
+    return not _always and _threads > 1
 
 
 def get_threads() -> int:

@@ -314,13 +314,15 @@ class World(Shown):
         self.bodies.prepare(self.time, self.dt)
         poured = time.perf_counter() - begin
         size = self.grains.n + sum(len(cloth.position) for cloth in self.cloths)
-        jit.use_threads(self._threads.begin(size, jit.get_threads()))
+        threads, choose = jit.get_threads(), jit.may_choose_threads()
+        jit.use_threads(self._threads.begin(size, threads) if choose else threads)
         solving = time.perf_counter()
         try:
             report = self.solver.step(self, self.dt)
         except SimulationError as error:  # solvers say who, the world knows when
             raise SimulationError(f"step {self.step_count + 1}: {error}") from error
-        self._threads.end(size, time.perf_counter() - solving)
+        if choose:
+            self._threads.end(size, time.perf_counter() - solving)
         self.step_count += 1
         self.time = self.step_count * self.dt
         report.step, report.time = self.step_count, self.time

@@ -34,7 +34,7 @@ class Cost(Figure):
         before, rows = get_threads(), []
         try:
             for threads in sorted({1, max_threads()}):
-                set_threads(threads)
+                set_threads(threads, always=True)
                 for name in PRINTED:
                     times = self._turns(self._worlds(name, quick), 10 if quick else 60)
                     row: dict[str, Any] = {"scene": name, "threads": threads}

@@ -50,7 +50,7 @@ class Speed(Figure):
             for step in range(steps):
                 row: dict[str, Any] = {"step": step + 1}
                 for name, (world, threads) in worlds.items():
-                    set_threads(threads)
+                    set_threads(threads, always=True)
                     report = world.step()
                     row[f"{name} (ms)"] = 1e3 * sum(report.timings.get(s, 0.0) for s in STAGES)
                 row["grains"] = worlds["GS, 1 thread"][0].grains.n
