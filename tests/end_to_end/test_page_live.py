@@ -209,7 +209,9 @@ def test_two_viewers_of_whom_one_steers(serve: Serve, new_tab: NewTab) -> None:
     assert not slider.is_enabled()
     second.shot("watching")
     slide(first, "rate", "End")
-    rate = first.until(lambda: session.setup.params.rate > 200.0 and session.setup.params.rate, "rate")
+    rate = first.until(
+        lambda: session.setup.params.rate > 200.0 and session.setup.params.rate, "rate"
+    )
     field = '[data-parameter="rate"] input[type="text"]'
     second.until(f"Number(document.querySelector('{field}').value) === {rate}", "rate of the other")
     second.page.locator("#steer").click()
