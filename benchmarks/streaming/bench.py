@@ -27,8 +27,8 @@ from berm.apps.viewer.frames import MomentFrames
 from berm.apps.viewer.live import Live, Program
 from berm.apps.viewer.server import Server
 from berm.kernels import jit
-from berm.render.stage import moment_of
 from berm.solvers.p2.solver import P2
+from berm.stage.stage import moment_of
 from berm.world.world import World
 
 SETTLE = 60  # steps before anything is measured

@@ -21,7 +21,7 @@ from berm.apps.viewer import assets
 from berm.apps.viewer.server import Server
 from berm.apps.viewer.session import BaseSession
 from berm.render.camera import Camera
-from berm.render.stage import Moment, Stage, moment_of, stage_of
+from berm.stage.stage import Moment, Stage, moment_of, stage_of
 from berm.world.world import World
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")

@@ -13,8 +13,8 @@ import berm
 from berm.apps.viewer.playback import Playback
 from berm.core.cloth import Cloth
 from berm.io.recording import Recorder, Recording
-from berm.render.colours import material_colour
 from berm.scenes.base import make_params, scene
+from berm.stage.colours import material_colour
 from tests.end_to_end.page_tools import NewTab, Serve, Still, Tab, camera_of, difference, small
 from tests.end_to_end.test_page import wait_for_seq
 from tests.end_to_end.test_page_live import live

@@ -61,11 +61,11 @@ def test_a_slider_changes_the_running_physics(serve: Serve, new_tab: NewTab) -> 
 
     assert poured(0.5) == pytest.approx(SLOW["rate"], rel=0.35)
     slide(tab, "rate", "End")
-    tab.until(lambda: session.params.rate > 200.0, "another rate")
-    assert session.world.emitters[0].rate == session.params.rate
+    tab.until(lambda: session.setup.params.rate > 200.0, "another rate")
+    assert session.world.emitters[0].rate == session.setup.params.rate
     assert poured(0.4) > 3 * SLOW["rate"]
     slide(tab, "friction", "Home")
-    tab.until(lambda: session.params.friction == 0.0, "no friction")
+    tab.until(lambda: session.setup.params.friction == 0.0, "no friction")
     assert {m.friction_static for m in session.world.materials if m.name == "gravel"} == {0.0}
     tab.shot("pile-running")
 
@@ -77,16 +77,16 @@ def test_parameters_of_the_next_reset_wait_for_it(serve: Serve, new_tab: NewTab)
     field = tab.page.locator('[data-parameter="radius"] input[type="text"]')
     field.fill("0.05")
     field.press("Enter")
-    assert session.params.radius == 0.03
+    assert session.setup.params.radius == 0.03
     tab.page.get_by_role("button", name="Reset with 1 changed").click()
-    tab.until(lambda: session.params.radius == 0.05, "another radius")
+    tab.until(lambda: session.setup.params.radius == 0.05, "another radius")
     tab.until(lambda: session.world.grains.n > 0 and session.time < 1.0, "a new world")
     assert session.world.grains.radius.max() > 0.04
     field.fill("-1")  # not allowed: told, and nothing else
     field.press("Enter")
     tab.page.get_by_role("button", name="Reset with 1 changed").click()
     tab.until("!document.getElementById('banner').hidden", "refusal")
-    assert "radius" in tab.text("banner-text") and session.params.radius == 0.05
+    assert "radius" in tab.text("banner-text") and session.setup.params.radius == 0.05
 
 
 def test_pause_holds_and_a_step_is_one_step(serve: Serve, new_tab: NewTab) -> None:
@@ -209,7 +209,9 @@ def test_two_viewers_of_whom_one_steers(serve: Serve, new_tab: NewTab) -> None:
     assert not slider.is_enabled()
     second.shot("watching")
     slide(first, "rate", "End")
-    rate = first.until(lambda: session.params.rate > 200.0 and session.params.rate, "rate")
+    rate = first.until(
+        lambda: session.setup.params.rate > 200.0 and session.setup.params.rate, "rate"
+    )
     field = '[data-parameter="rate"] input[type="text"]'
     second.until(f"Number(document.querySelector('{field}').value) === {rate}", "rate of the other")
     second.page.locator("#steer").click()

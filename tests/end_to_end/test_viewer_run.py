@@ -132,7 +132,7 @@ def test_what_a_hand_does_is_recorded_and_resumes(tmp_path: Path) -> None:
         assert recording.notes[1]["value"] == 0.7 and recording.notes[1]["time"] > 0
         frames = len(recording)
     about = checkpoint.about(tmp_path / "run" / "checkpoint.npz")
-    assert about["retuned"]["friction"] == 0.7
+    assert about["retuned"]["parameters"]["friction"] == 0.7
     with berm("run", *words, "--resume", "--seconds", "1.5") as process:
         text, _ = process.communicate()
     assert process.returncode in (0, 1), text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,22 +11,30 @@ import numpy as np
 import berm
 from berm.core.report import StepReport
 from berm.io.recording import Recorder, Recording
+from berm.solvers.base import Solver
 from tests.moved_rows import shuffle_rows
 
 DT, EVERY = 1 / 60, 1 / 30
 ALL_FIELDS = ("velocity", "bodies", "overlap", "force")
 
 
-class Telling:
+@dataclass
+class Telling(Solver):
     """A solver that never steps and tells numbers that depend on the grain's tag."""
 
     name = "telling"
 
-    def prepare(self, world: Any) -> None:
+    def _make_arrays(self, world: Any) -> None:
         """Nothing to make room for."""
 
-    def options(self) -> dict[str, Any]:
+    def step(self, world: Any, dt: float) -> StepReport:
+        return StepReport()
+
+    def state(self) -> dict[str, Any]:
         return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Nothing was kept."""
 
     def grain_fields(self, world: Any) -> dict[str, np.ndarray]:
         tags = world.grains.tags
@@ -38,7 +47,7 @@ def make(path: Path, fields: tuple[str, ...] = ALL_FIELDS, steps: int = 13) -> R
     Frame 0 has no grain; grains come and go at the same time, so that equal numbers are not equal
     grains; one body moves and turns, one appears late, names hold what formats forbid.
     """
-    world = berm.World(dt=DT, solver=Telling())  # type: ignore[arg-type]
+    world = berm.World(dt=DT, solver=Telling())
     world.add_body(berm.Plane(), name="floor", material="rough wall")
     turn = berm.Keyframes((0.0, 1.0), ((0.0, 0.0, 0.1), (1.0, 0.0, 0.1)), (0.0, 20.0), (0, 1, 0))
     world.add_body(berm.Box((0.4, 0.1, 0.2)), name="blade, 1 m/s", motion=turn)

@@ -14,9 +14,9 @@ from berm.core.errors import InputError
 from berm.render.between import Clock
 from berm.render.camera import Camera, with_depth
 from berm.render.offscreen import SHADOW, Renderer
-from berm.render.shapes import sheet
-from berm.render.stage import Moment, Stage, moment_of, stage_of
 from berm.render.sun import Sun
+from berm.stage.meshes import sheet
+from berm.stage.stage import Moment, Stage, moment_of, stage_of
 from tests.unit import cloth_sample as sample
 
 SIZE = (320, 240)

@@ -9,7 +9,7 @@ import berm
 from berm import measure
 from berm.core.cloth import Cloth
 from berm.core.errors import SimulationError
-from berm.render.stage import stage_of
+from berm.stage.stage import stage_of
 
 G, DT = 9.81, 1.0 / 60.0
 

@@ -13,7 +13,7 @@ import pytest
 
 import berm
 from berm.io.recording import Recording
-from berm.render.shapes import vertex_normals
+from berm.stage.meshes import vertex_normals
 from tests.unit import cloth_sample as sample
 
 NAMES = [sample.FLAG, sample.BANNER]

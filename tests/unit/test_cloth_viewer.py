@@ -16,7 +16,7 @@ from berm.apps.viewer.live import Live, Program
 from berm.apps.viewer.playback import Playback
 from berm.core.cloth import Cloth
 from berm.io.recording import Recording
-from berm.render.stage import moment_of, stage_of
+from berm.stage.stage import moment_of, stage_of
 from tests.unit import cloth_sample as sample
 from tests.unit.viewer_tools import Clock, frames_of, of_type, take
 

@@ -162,7 +162,7 @@ def test_a_body_that_comes_late_is_hidden_before(recording: Recording, stage: An
 def test_materials_have_their_colours(stage: Any) -> None:
     from pxr import UsdShade
 
-    from berm.render.colours import decode, material_colour
+    from berm.stage.colours import decode, material_colour
 
     for path, name in ((BLADE, "steel"), ("/World/grains/prototypes/wet_sand", "wet sand")):
         prim = stage.GetPrimAtPath(path)

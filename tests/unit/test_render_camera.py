@@ -13,7 +13,7 @@ import pytest
 import berm
 from berm.core.errors import InputError
 from berm.render import camera as cam
-from berm.render.stage import BodyMoment, Moment, Stage, moment_of, stage_of
+from berm.stage.stage import BodyMoment, Moment, Stage, moment_of, stage_of
 
 SIZE = (800, 600)
 

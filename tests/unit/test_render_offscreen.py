@@ -10,13 +10,14 @@ import pytest
 
 import berm
 from berm.core.errors import InputError
-from berm.render import colours, overlay
+from berm.render import overlay
 from berm.render.camera import Camera, frame_all, with_depth
 from berm.render.culling import to_distance, visible
 from berm.render.offscreen import SHADOW, Renderer
 from berm.render.shading import programs
-from berm.render.stage import Moment, Stage, moment_of, stage_of
 from berm.render.sun import Sun
+from berm.stage import colours
+from berm.stage.stage import Moment, Stage, moment_of, stage_of
 
 pytestmark = pytest.mark.usefixtures("graphics")
 

@@ -11,8 +11,8 @@ import pytest
 
 from berm.apps.viewer.frames import MomentFrames, pack, positions, stage_json, unpack
 from berm.core.errors import InputError
-from berm.render import colours
-from berm.render.stage import Moment
+from berm.stage import colours
+from berm.stage.stage import Moment
 from tests.unit.viewer_tools import stage_and_moment
 
 

@@ -12,7 +12,7 @@ import pytest
 from berm.apps.viewer import protocol
 from berm.apps.viewer.frames import positions
 from berm.apps.viewer.hub import MOST_WAITING, Hub, Viewer
-from berm.render.stage import Moment
+from berm.stage.stage import Moment
 from tests.unit.test_viewer_protocol import BAD, GOOD
 from tests.unit.viewer_tools import (
     Clock,

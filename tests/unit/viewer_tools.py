@@ -14,9 +14,9 @@ from berm.apps.viewer.hub import Hub, Viewer
 from berm.apps.viewer.live import Live, Program
 from berm.apps.viewer.plots import PlotRows
 from berm.core.shapes import Plane
-from berm.render.stage import Moment, Stage, moment_of, stage_of
 from berm.scenes.base import scene
 from berm.scenes.parts.setup import Setup
+from berm.stage.stage import Moment, Stage, moment_of, stage_of
 from berm.world.world import World
 
 CAN = frozenset({"pause", "resume", "step", "speed", "set", "keys", "reset"})

@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 
 from berm.exports.base import FORMATS
 from berm.exports.selection import OF_BODY, UNITS, BodyMesh, Selection
-from berm.render.stage import StageCloth
+from berm.stage.stage import StageCloth
 
 Array = NDArray[Any]
 

@@ -15,8 +15,8 @@ from berm.core.errors import InputError
 from berm.core.shapes import Plane
 from berm.io.reading import BodyFrame, Frame
 from berm.io.recording import Recording
-from berm.render.shapes import Triangles, triangles
-from berm.render.stage import Stage, StageCloth, stage_of
+from berm.stage.meshes import Triangles, triangles
+from berm.stage.stage import Stage, StageCloth, stage_of
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]

@@ -27,9 +27,9 @@ from berm.exports.base import FORMATS
 from berm.exports.poses import quaternions
 from berm.exports.selection import CHOICE, BodyMesh, Selection
 from berm.io.reading import BodyFrame, Frame
-from berm.render.colours import decode
-from berm.render.shapes import Triangles, sheet, triangles
-from berm.render.stage import StageCloth
+from berm.stage.colours import decode
+from berm.stage.meshes import Triangles, sheet, triangles
+from berm.stage.stage import StageCloth
 
 Array = NDArray[Any]
 GRAINS = ("instancer", "points")

@@ -24,7 +24,7 @@ from berm.exports.base import FORMATS
 from berm.exports.selection import OF_BODY, BodyMesh, Selection
 from berm.io.layout import berm_version
 from berm.io.reading import Frame
-from berm.render.stage import StageCloth
+from berm.stage.stage import StageCloth
 
 Array = NDArray[Any]
 VERSION = (2, 0)

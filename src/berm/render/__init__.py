@@ -1,4 +1,4 @@
-"""What is drawn and how: stage and moment, triangles, colours, shaders, camera, pictures, video.
+"""How a stage is drawn: camera, shaders, sun, pictures, video.
 
 The package is itself a function: `berm.render(recording, "out.mp4")` is `berm.render.api.render`.
 """

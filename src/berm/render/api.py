@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from berm.core.errors import InputError
 from berm.io.recording import Recording
-from berm.render import colours, context, overlay
+from berm.render import context, overlay
 from berm.render.between import Clock
 from berm.render.camera import Camera, CameraPath, path_of
 from berm.render.offscreen import Renderer, check_size
 from berm.render.progress import counted
-from berm.render.stage import Moment, Stage, moment_of, stage_of
 from berm.render.video import VIDEOS, Writer, even, finishing
+from berm.stage import colours
+from berm.stage.stage import Moment, Stage, moment_of, stage_of
 from berm.world.world import World
 
 Array = NDArray[Any]

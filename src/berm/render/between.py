@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from berm.core.errors import InputError
 from berm.io.recording import Recording
-from berm.render.stage import BodyMoment, Moment, moment_of
+from berm.stage.stage import BodyMoment, Moment, moment_of
 
 Array = NDArray[Any]
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from berm.core.errors import InputError
-from berm.render.stage import Moment, Stage
+from berm.stage.stage import Moment, Stage
 
 Array = NDArray[Any]
 

@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from berm.core.errors import InputError
-from berm.render import colours, context, culling, shading
+from berm.render import context, culling, shading
 from berm.render.camera import Camera, up_of
-from berm.render.shapes import Triangles, sheet
-from berm.render.stage import BodyMoment, Moment, Stage, StageBody, StageCloth
 from berm.render.sun import Sun
+from berm.stage import colours
+from berm.stage.meshes import Triangles, sheet
+from berm.stage.stage import BodyMoment, Moment, Stage, StageBody, StageCloth
 
 if TYPE_CHECKING:
     import moderngl

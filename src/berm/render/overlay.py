@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from berm.render import colours, context
+from berm.render import context
 from berm.render.camera import Camera
-from berm.render.stage import Moment, Stage
+from berm.stage import colours
+from berm.stage.stage import Moment, Stage
 
 Array = NDArray[Any]
 

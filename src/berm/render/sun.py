@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from berm.render.camera import up_of
-from berm.render.colours import SUN
-from berm.render.stage import Stage
+from berm.stage.colours import SUN
+from berm.stage.stage import Stage
 
 Array = NDArray[Any]
 

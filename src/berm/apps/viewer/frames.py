@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from berm.apps.viewer.protocol import to_json
 from berm.core.errors import InputError
 from berm.core.shapes import HeightField
-from berm.render import colours
-from berm.render.stage import Moment, Stage
+from berm.stage import colours
+from berm.stage.stage import Moment, Stage
 
 Array = NDArray[Any]
 

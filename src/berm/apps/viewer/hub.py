@@ -19,8 +19,8 @@ from berm.apps.viewer.picking import pick
 from berm.apps.viewer.plots import PlotRows
 from berm.apps.viewer.protocol import AnyMessage, Keys, Rate, read_message, to_json
 from berm.core.errors import BermError, InputError
-from berm.render import colours
-from berm.render.stage import Moment, Stage
+from berm.stage import colours
+from berm.stage.stage import Moment, Stage
 
 MOST_WAITING = 64  # answers that may wait for a viewer; to one that does not read no more are given
 FIELDS = ("force", "overlap")  # what costs something to know, and is computed on demand

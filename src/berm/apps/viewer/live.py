@@ -22,9 +22,9 @@ from berm.apps.viewer.session import IDLE, BaseSession
 from berm.core.errors import BermError, InputError
 from berm.core.report import StepReport
 from berm.core.shapes import HeightField
-from berm.render import colours
-from berm.render.stage import Stage, moment_of, stage_of
 from berm.scenes.parts.setup import Setup
+from berm.stage import colours
+from berm.stage.stage import Stage, moment_of, stage_of
 from berm.world.world import World
 
 PLOT_EVERY = 1.0 / 30.0  # s of simulated time between two rows of the plots, at least

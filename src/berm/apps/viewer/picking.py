@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from berm.apps.viewer.protocol import Pick
-from berm.render.stage import Moment, Stage
+from berm.stage.stage import Moment, Stage
 
 Array = NDArray[Any]
 

@@ -13,8 +13,8 @@ from berm.apps.viewer.protocol import AnyMessage
 from berm.apps.viewer.session import FRAME_EVERY, IDLE, BaseSession
 from berm.core.errors import InputError
 from berm.io.recording import Recording
-from berm.render import colours
-from berm.render.stage import Moment, Stage, moment_of, stage_of
+from berm.stage import colours
+from berm.stage.stage import Moment, Stage, moment_of, stage_of
 
 COMMANDS = frozenset({"pause", "resume", "step", "speed", "seek", "loop"})
 LOOK_AGAIN = 1.0  # s between two looks at a file that is being written

@@ -50,8 +50,8 @@ def make_app(hub: Hub, guard: Guard, vendor: Path | None) -> Starlette:
     from starlette.staticfiles import StaticFiles
 
     import berm.render
-    from berm.render.colours import colours_json
     from berm.render.shading import programs
+    from berm.stage.colours import colours_json
 
     shaders = Path(berm.render.__file__).parent / "shaders"
 

@@ -7,8 +7,8 @@ import pytest
 
 from berm.core.errors import InputError
 from berm.core.shapes import Box, Capsule, Cone, Cylinder, HeightField, Mesh, Plane, Sphere
-from berm.render.shapes import Triangles, triangles, vertex_normals
 from berm.solvers.walls.shapes import pack, signed_distance
+from berm.stage.meshes import Triangles, triangles, vertex_normals
 
 WAVES = np.random.default_rng(0).uniform(0.0, 0.1, (7, 5))
 TETRAHEDRON = (

@@ -12,7 +12,7 @@ from scipy.spatial import cKDTree
 
 from berm.core.shapes import Box, HeightField, Plane, Shape
 from berm.io.recording import Recording
-from berm.render.shapes import triangles
+from berm.stage.meshes import triangles
 from berm.world.world import World
 
 Array = NDArray[Any]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from berm.core.errors import InputError
 
 if TYPE_CHECKING:
-    from berm.render.stage import Moment
+    from berm.stage.stage import Moment
 
 Array = NDArray[Any]
 

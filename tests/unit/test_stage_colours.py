@@ -9,8 +9,8 @@ import pytest
 
 from berm.core.errors import InputError
 from berm.core.materials import MATERIALS
-from berm.render import colours
-from berm.render.stage import Moment
+from berm.stage import colours
+from berm.stage.stage import Moment
 
 
 def oklab(srgb: np.ndarray) -> np.ndarray:

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from berm.core import shapes as core_shapes
 from berm.core.errors import InputError
 from berm.io.recording import Recording
-from berm.render import bounds as _bounds
-from berm.render.colours import material_colour
-from berm.render.shapes import Triangles, triangles
+from berm.stage import bounds as _bounds
+from berm.stage.colours import material_colour
+from berm.stage.meshes import Triangles, triangles
 from berm.world.world import World
 
 Array = NDArray[Any]

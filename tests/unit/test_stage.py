@@ -9,9 +9,9 @@ import pytest
 
 import berm
 from berm.core.errors import InputError
-from berm.render import bounds
 from berm.render.between import Clock, between
-from berm.render.stage import BodyMoment, Moment, moment_of, stage_of
+from berm.stage import bounds
+from berm.stage.stage import BodyMoment, Moment, moment_of, stage_of
 
 
 def small_world() -> berm.World:
