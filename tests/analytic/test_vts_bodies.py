@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 import berm
-from berm.core.errors import InputError
-from berm.core.joints import Hinge
 
 G = 9.81
 BOTH = pytest.mark.parametrize("make", [berm.VTS, berm.SP])
@@ -147,10 +145,3 @@ def test_cloth_carries_a_ball(make):
         felt.append(ball.force[2])
     assert np.mean(felt) == pytest.approx(0.5 * G, rel=0.05)
     assert ball.position[2] > -0.5
-
-
-def test_joints_are_refused():
-    world = berm.World(solver=berm.VTS())
-    ball = world.add_body(berm.Sphere(0.1), dynamic=True)
-    with pytest.raises(InputError, match=r"solver: got 'vts'; allowed: one that has joints: p2"):
-        world.add_joint(Hinge(ball, axis=(0, 1, 0)))

@@ -21,6 +21,7 @@ MU_S, MU_K, BOUNCE = range(3)
 # parameters
 EPS, TAU, SLIP, STILL = range(4)
 NPAR = 4
+HARD = 1e-3  # of the compliance: a blow is answered by its restitution alone
 STRAIGHT = 1e-6  # rad: less is no turn
 
 
@@ -117,7 +118,7 @@ def contact_rows(contacts, bodies, law, gravity, h, par, rows, m):
         one_sided(m, rows, bodies, gap, par[EPS], par[TAU], h)
         closing = speed_along(rows.G[m], a, b, bodies)
         if one[BOUNCE] > 0.0 and closing < -par[STILL] and gap + h * closing <= 0.0:
-            head_for(m, rows, -one[BOUNCE] * closing, sigma, 0.0, np.inf)
+            head_for(m, rows, -one[BOUNCE] * closing, HARD * sigma, 0.0, np.inf)
         normalise(m, rows, bodies)
         pushed = max(f[0] * n[0] + f[1] * n[1] + f[2] * n[2], 0.0)
         rows.lam[m] = pushed
