@@ -26,7 +26,7 @@ def stuff(friction=0.4, restitution=0.5, stiffness=1e5, **values):
 def spin_of(world):
     """Angular velocities (m, 3) of the bodies in the world's axes."""
     c = world.clumps
-    return turned(c.turn, c.momentum[:, :3] / c.inertia[:, :3])
+    return turned(c.q, c.L_own[:, :3] / c.moments[:, :3])
 
 
 @pytest.mark.parametrize("integrator", ["verlet", "rkf45"])
@@ -37,23 +37,23 @@ def test_a27_free_top_keeps_momentum_and_energy(integrator):
     world = World(gravity=(0, 0, 0), dt=0.05, solver=solver)
     world.add_clusters(shape, [[0, 0, 0]], spin=(0.3, 3.0, 0.2), material=stuff())
     c = world.clumps
-    moments = c.inertia[0, :3].copy()
-    w0 = c.momentum[0, :3] / moments
+    moments = c.moments[0, :3].copy()
+    w0 = c.L_own[0, :3] / moments
     size, energy = (
-        np.linalg.norm(c.momentum[0, :3]),
-        float((c.momentum[0, :3] ** 2 / moments).sum()),
+        np.linalg.norm(c.L_own[0, :3]),
+        float((c.L_own[0, :3] ** 2 / moments).sum()),
     )
     for _ in range(100):
         world.step()
-        assert np.linalg.norm(c.momentum[0, :3]) == pytest.approx(size, rel=1e-6)
-        assert float((c.momentum[0, :3] ** 2 / moments).sum()) == pytest.approx(energy, rel=1e-6)
+        assert np.linalg.norm(c.L_own[0, :3]) == pytest.approx(size, rel=1e-6)
+        assert float((c.L_own[0, :3] ** 2 / moments).sum()) == pytest.approx(energy, rel=1e-6)
     a, b, d = moments
     exact = solve_ivp(
         lambda t, w: [(b - d) / a * w[1] * w[2], (d - a) / b * w[2] * w[0],
                       (a - b) / d * w[0] * w[1]],
         (0, 5.0), w0, rtol=1e-11, atol=1e-13,
     )  # fmt: skip
-    assert c.momentum[0, :3] / moments == pytest.approx(exact.y[:, -1], abs=2e-4)
+    assert c.L_own[0, :3] / moments == pytest.approx(exact.y[:, -1], abs=2e-4)
 
 
 def test_round_bodies_turn_at_an_even_pace():
@@ -65,7 +65,7 @@ def test_round_bodies_turn_at_an_even_pace():
         world.step()
     half = 0.5 * np.linalg.norm(spin) * world.time
     exact = [math.cos(half), *(math.sin(half) * spin / np.linalg.norm(spin))]
-    assert abs(world.clumps.turn[0] @ exact) == pytest.approx(1.0, abs=1e-12)
+    assert abs(world.clumps.q[0] @ exact) == pytest.approx(1.0, abs=1e-12)
     assert spin_of(world)[0] == pytest.approx(spin, rel=1e-12)
 
 
@@ -83,7 +83,7 @@ def test_spheres_stay_where_their_bodies_have_them():
     for b in range(c.n):
         rows = c.rows[c.first[b] : c.first[b + 1]]
         offset = c.offset[c.first[b] : c.first[b + 1]]
-        arm = turned(np.tile(c.turn[b], (len(offset), 1)), offset)
+        arm = turned(np.tile(c.q[b], (len(offset), 1)), offset)
         np.testing.assert_allclose(g.x[rows, :3], c.position[b] + arm, atol=1e-13)
         np.testing.assert_allclose(
             g.v[rows, :3], c.velocity[b] + np.cross(omega[b], arm), atol=1e-12
@@ -112,7 +112,7 @@ def test_momentum_of_colliding_compound_grains(integrator):
         g, c = world.grains, world.clumps
         rows = np.flatnonzero(g.owner[: g.n] < 0)
         m = g.mass[rows, None]
-        inner = turned(c.turn, c.momentum[:, :3])
+        inner = turned(c.q, c.L_own[:, :3])
         p = (m * g.velocity[rows]).sum(axis=0) + (c.mass[:, None] * c.velocity).sum(axis=0)
         around = m * np.cross(g.position[rows], g.velocity[rows])
         around = around + g.spin[rows, :3] / g.spin[rows, 3:]
