@@ -14,6 +14,7 @@ from berm.core.materials import Material
 from berm.core.rotations import turned
 from berm.core.shapes import Box, Cylinder, HeightField, Mesh, Plane
 from berm.solvers.dem.solver import DEM
+from berm.world import measure
 from berm.world.world import World
 
 
@@ -359,8 +360,6 @@ def test_a_free_body_in_dem_keeps_its_momentum_when_grains_hit_it():
 
 def test_measures_count_each_body_once():
     """Momentum, energy and mass of compound grains are those of the bodies, not of the spheres."""
-    from berm.world import measure
-
     world = World(gravity=(0, 0, 0), solver=DEM(normal="linear"))
     shape = tetrahedron(0.02)
     world.add_clusters(shape, [[0, 0, 0]], velocity=(1, 2, 3), spin=(0, 0, 4), material=stuff())
@@ -374,6 +373,35 @@ def test_measures_count_each_body_once():
     assert measure.energy(world).kinetic == pytest.approx(kinetic)
     world.step()
     assert world.report.kinetic_energy == pytest.approx(kinetic)
+
+
+def test_compound_grains_that_come_after_a_body_have_velocities_of_their_own():
+    """One velocity for several of them was an array by columns, which kernels read by rows."""
+    world = World(dt=0.01, solver=DEM(normal="linear"))
+    world.add_body(Box((0.2, 0.2, 0.2)), position=(5, 5, 5), dynamic=True, particle_radius=0.04)
+    world.add_clusters(cube(0.03), [[0, 0, 0], [1, 0, 0], [2, 0, 0]], velocity=(1, 0, 0))
+    world.step()
+    np.testing.assert_allclose(world.compound_grains.v, 3 * [[1, 0, -9.81 * world.dt]])
+
+
+def test_measures_count_covered_bodies_once():
+    """Their spheres and their clumps do not count beside them."""
+    world = World(gravity=(0, 0, 0), solver=DEM(normal="linear"))
+    box = world.add_body(Box((0.2, 0.3, 0.4)), position=(0, 1, 0), velocity=(1, 0, 0), dynamic=True,
+                         angular_velocity=(0, 0, 2), material=stuff(), particle_radius=0.05)  # fmt: skip
+    world.add_clusters(rod(0.02, 3), [[3, 0, 0]], velocity=(0, 2, 0), material=stuff())
+    one = world.compound_grains[0]
+    for _ in range(2):
+        assert measure.momentum(world) == pytest.approx(box.momentum + one.momentum)
+        kinetic = box.kinetic_energy + one.kinetic_energy
+        assert measure.energy(world).kinetic == pytest.approx(kinetic)
+        around = np.array([0, 0, box.angular_momentum[2] - box.mass + 3 * 2 * one.mass])
+        assert measure.angular_momentum(world) == pytest.approx(around, abs=1e-12)
+        about = measure.angular_momentum(world, (3.0 + world.time, 0.0, 0.0))[2]
+        wanted = around[2] - (3.0 + world.time) * 2 * one.mass
+        assert about == pytest.approx(wanted)
+        report = world.step()
+        assert report.kinetic_energy == pytest.approx(kinetic)
 
 
 def test_stiff_shear_dampers_shorten_the_step():

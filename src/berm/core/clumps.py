@@ -121,7 +121,9 @@ class Clumps:
             "body": np.full(k, -1),
         }
         for name, values in added.items():
-            setattr(self, name, np.concatenate([getattr(self, name), values]))
+            # one velocity for all is an array by columns; kernels take rows
+            both = np.concatenate([getattr(self, name), values])
+            setattr(self, name, np.ascontiguousarray(both))
         spheres = len(template.radii)
         self.first = np.concatenate([self.first, self.first[-1] + spheres * np.arange(1, k + 1)])
         self.members = np.concatenate([self.members, np.asarray(members).reshape(-1)])

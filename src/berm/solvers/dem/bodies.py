@@ -38,10 +38,14 @@ class CoveredBodies:
         self.pushed: Array = np.zeros(0, np.int64)  # clumps of those on which a force is applied
         self.applied: Array = np.zeros((0, 6))
 
+        # clumps that joints keep from meeting: min << 32 | max; and clumps with boundaries (k, 2)
+        self.apart: Array = np.zeros(0, np.int64)
+        self.apart_from_walls: Array = np.zeros((0, 2), np.int64)
+
     # ---- before the step ------------------------------------------------------------------
 
     def follow(self, world: WorldView) -> bool:
-        """Bring clumps to where their bodies are now; returns whether spheres were displaced.
+        """Bring clumps to where their bodies are now; returns whether pairs have to be searched for.
 
         Notes which bodies joints hold, what is applied to the others, and how fast these are.
         """
@@ -60,9 +64,32 @@ class CoveredBodies:
         self.elsewhere[covering[jointed]] = True
         self.free = np.column_stack([rows, covering])[~jointed]
         self.mechanisms = self._mechanisms(bodies, held, rows, covering) if joints.n else self.none
-        displaced = self._take_over(world, rows, covering) if len(rows) else False
+        searched = self._keep_apart(bodies, joints, rows, covering)
+        if len(rows):
+            searched |= self._take_over(world, rows, covering)
         self._note_free(bodies)
-        return displaced
+        return searched
+
+    def _keep_apart(self, bodies: Bodies, joints: Joints, rows: Array, covering: Array) -> bool:
+        """Note what joints keep from meeting; returns whether that has changed."""
+        if not (joints.n or len(self.apart) or len(self.apart_from_walls)):
+            return False
+        clump_of = np.full(bodies.n, -1)
+        clump_of[rows] = covering
+        wall_of = np.where(bodies.dynamic, 0, np.cumsum(~bodies.dynamic) - 1) - 1  # none: the ground
+        ends = np.column_stack([joints.a, joints.b])[joints.collides == 0]
+        one, two = clump_of[ends].T
+        both = (one >= 0) & (two >= 0)
+        low, high = np.minimum(one, two)[both], np.maximum(one, two)[both]
+        apart = np.unique((low << 32) | high)
+        sides = [
+            np.column_stack([clump_of[ends[:, k]], wall_of[ends[:, 1 - k]]]) for k in range(2)
+        ]
+        walls = np.concatenate(sides)
+        walls = walls[(walls >= 0).all(axis=1)]
+        same = np.array_equal(apart, self.apart) and np.array_equal(walls, self.apart_from_walls)
+        self.apart, self.apart_from_walls = apart, walls
+        return not same
 
     def _mechanisms(self, bodies: Bodies, held: Array, rows: Array, covering: Array) -> Mechanisms:
         """Arrays for the kernel, in which all bodies but those that joints hold stand still."""
@@ -137,6 +164,15 @@ class CoveredBodies:
         """Say in the report how the joints were solved."""
         if self.mechanisms is not self.none:
             self.core.tell(report)
+
+    def state(self) -> dict[str, Any]:
+        """What the present lists of pairs were made for."""
+        return {"apart": self.apart.copy(), "apart_from_walls": self.apart_from_walls.copy()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put a state back."""
+        self.apart = np.array(state["apart"], np.int64)
+        self.apart_from_walls = np.array(state["apart_from_walls"], np.int64).reshape(-1, 2)
 
 
 def _no_mechanisms() -> Mechanisms:

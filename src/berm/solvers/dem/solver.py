@@ -113,7 +113,7 @@ class DEM(Solver):
         bodies = world.bodies
         if world.joints.n:
             self.check_can("joints", f"world: {world.joints.n} joints")
-        displaced = self.covered.follow(world)
+        changed = self.covered.follow(world) or grains.changed
         if grains.n == 0:
             return report
         self._tabulate(world)
@@ -121,7 +121,7 @@ class DEM(Solver):
         with clock.stage("search"):
             others = self._renumber_walls(bodies)
             self.walls.follow(bodies, self.fixed, dt)
-            if grains.changed or displaced or self.pairs.slabs == 0:
+            if changed or self.pairs.slabs == 0:
                 self._search(world, 0.0, report)
             elif others or (bodies.kind == KINEMATIC).any():
                 self._near_walls(world, np.arange(grains.n, dtype=np.int32), 0.0)
@@ -215,6 +215,7 @@ class DEM(Solver):
         if grains.changed and clumps.n:
             clumps.find_rows(grains)
         room = rooms(grains, clumps, self.skin)
+        self.pairs.apart = self.covered.apart
         self.pairs.build_for(grains, room)
         if clumps.n:
             clumps.follow_rows(self.pairs.order)
@@ -225,7 +226,10 @@ class DEM(Solver):
 
     def _near_walls(self, world: WorldView, was: Array, fraction: float) -> None:
         grains = world.grains
-        self.walls.find(grains.x, self.pairs.ref, self.pairs.slab, was, fraction)
+        self.walls.find(
+            grains.x, self.pairs.ref, self.pairs.slab, was, fraction, grains.owner,
+            self.covered.apart_from_walls,
+        )  # fmt: skip
 
     def _renumber_walls(self, bodies: Bodies) -> bool:
         """Let contacts with boundaries keep their memory when bodies come or go; did any?"""
@@ -370,7 +374,8 @@ class DEM(Solver):
         """Everything that a bit-for-bit restart needs."""
         names = ("speed", "started", "rkf_step", "rkf_elapsed", "boundaries", "kept")
         own = {name: getattr(self, name) for name in names}
-        return {"pairs": self.pairs.state(), "walls": self.walls.state(), **own}
+        lists = {"pairs": self.pairs.state(), "walls": self.walls.state()}
+        return {**lists, "covered": self.covered.state(), **own}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put a state back."""
@@ -379,6 +384,7 @@ class DEM(Solver):
         self.pairs.restore(state["pairs"])
         self.seated_for = None
         self.walls.restore(state["walls"])
+        self.covered.restore(state["covered"])
         self.speed, self.started = float(state["speed"]), bool(state["started"])
         self.rkf_step, self.rkf_elapsed = float(state["rkf_step"]), float(state["rkf_elapsed"])
         self.boundaries = np.array(state["boundaries"], np.int64)
