@@ -14,6 +14,7 @@ from berm.core.materials import Material
 from berm.core.rotations import turned
 from berm.core.shapes import Box, Cylinder, HeightField, Mesh, Plane
 from berm.solvers.dem.solver import DEM
+from berm.world import measure
 from berm.world.world import World
 
 
@@ -26,7 +27,7 @@ def stuff(friction=0.4, restitution=0.5, stiffness=1e5, **values):
 def spin_of(world):
     """Angular velocities (m, 3) of the bodies in the world's axes."""
     c = world.clumps
-    return turned(c.turn, c.momentum[:, :3] / c.inertia[:, :3])
+    return turned(c.q, c.L_own[:, :3] / c.moments[:, :3])
 
 
 @pytest.mark.parametrize("integrator", ["verlet", "rkf45"])
@@ -37,23 +38,23 @@ def test_a27_free_top_keeps_momentum_and_energy(integrator):
     world = World(gravity=(0, 0, 0), dt=0.05, solver=solver)
     world.add_clusters(shape, [[0, 0, 0]], spin=(0.3, 3.0, 0.2), material=stuff())
     c = world.clumps
-    moments = c.inertia[0, :3].copy()
-    w0 = c.momentum[0, :3] / moments
+    moments = c.moments[0, :3].copy()
+    w0 = c.L_own[0, :3] / moments
     size, energy = (
-        np.linalg.norm(c.momentum[0, :3]),
-        float((c.momentum[0, :3] ** 2 / moments).sum()),
+        np.linalg.norm(c.L_own[0, :3]),
+        float((c.L_own[0, :3] ** 2 / moments).sum()),
     )
     for _ in range(100):
         world.step()
-        assert np.linalg.norm(c.momentum[0, :3]) == pytest.approx(size, rel=1e-6)
-        assert float((c.momentum[0, :3] ** 2 / moments).sum()) == pytest.approx(energy, rel=1e-6)
+        assert np.linalg.norm(c.L_own[0, :3]) == pytest.approx(size, rel=1e-6)
+        assert float((c.L_own[0, :3] ** 2 / moments).sum()) == pytest.approx(energy, rel=1e-6)
     a, b, d = moments
     exact = solve_ivp(
         lambda t, w: [(b - d) / a * w[1] * w[2], (d - a) / b * w[2] * w[0],
                       (a - b) / d * w[0] * w[1]],
         (0, 5.0), w0, rtol=1e-11, atol=1e-13,
     )  # fmt: skip
-    assert c.momentum[0, :3] / moments == pytest.approx(exact.y[:, -1], abs=2e-4)
+    assert c.L_own[0, :3] / moments == pytest.approx(exact.y[:, -1], abs=2e-4)
 
 
 def test_round_bodies_turn_at_an_even_pace():
@@ -65,7 +66,7 @@ def test_round_bodies_turn_at_an_even_pace():
         world.step()
     half = 0.5 * np.linalg.norm(spin) * world.time
     exact = [math.cos(half), *(math.sin(half) * spin / np.linalg.norm(spin))]
-    assert abs(world.clumps.turn[0] @ exact) == pytest.approx(1.0, abs=1e-12)
+    assert abs(world.clumps.q[0] @ exact) == pytest.approx(1.0, abs=1e-12)
     assert spin_of(world)[0] == pytest.approx(spin, rel=1e-12)
 
 
@@ -83,7 +84,7 @@ def test_spheres_stay_where_their_bodies_have_them():
     for b in range(c.n):
         rows = c.rows[c.first[b] : c.first[b + 1]]
         offset = c.offset[c.first[b] : c.first[b + 1]]
-        arm = turned(np.tile(c.turn[b], (len(offset), 1)), offset)
+        arm = turned(np.tile(c.q[b], (len(offset), 1)), offset)
         np.testing.assert_allclose(g.x[rows, :3], c.position[b] + arm, atol=1e-13)
         np.testing.assert_allclose(
             g.v[rows, :3], c.velocity[b] + np.cross(omega[b], arm), atol=1e-12
@@ -112,7 +113,7 @@ def test_momentum_of_colliding_compound_grains(integrator):
         g, c = world.grains, world.clumps
         rows = np.flatnonzero(g.owner[: g.n] < 0)
         m = g.mass[rows, None]
-        inner = turned(c.turn, c.momentum[:, :3])
+        inner = turned(c.q, c.L_own[:, :3])
         p = (m * g.velocity[rows]).sum(axis=0) + (c.mass[:, None] * c.velocity).sum(axis=0)
         around = m * np.cross(g.position[rows], g.velocity[rows])
         around = around + g.spin[rows, :3] / g.spin[rows, 3:]
@@ -359,8 +360,6 @@ def test_a_free_body_in_dem_keeps_its_momentum_when_grains_hit_it():
 
 def test_measures_count_each_body_once():
     """Momentum, energy and mass of compound grains are those of the bodies, not of the spheres."""
-    from berm.world import measure
-
     world = World(gravity=(0, 0, 0), solver=DEM(normal="linear"))
     shape = tetrahedron(0.02)
     world.add_clusters(shape, [[0, 0, 0]], velocity=(1, 2, 3), spin=(0, 0, 4), material=stuff())
@@ -374,6 +373,35 @@ def test_measures_count_each_body_once():
     assert measure.energy(world).kinetic == pytest.approx(kinetic)
     world.step()
     assert world.report.kinetic_energy == pytest.approx(kinetic)
+
+
+def test_compound_grains_that_come_after_a_body_have_velocities_of_their_own():
+    """One velocity for several of them was an array by columns, which kernels read by rows."""
+    world = World(dt=0.01, solver=DEM(normal="linear"))
+    world.add_body(Box((0.2, 0.2, 0.2)), position=(5, 5, 5), dynamic=True, particle_radius=0.04)
+    world.add_clusters(cube(0.03), [[0, 0, 0], [1, 0, 0], [2, 0, 0]], velocity=(1, 0, 0))
+    world.step()
+    np.testing.assert_allclose(world.compound_grains.v, 3 * [[1, 0, -9.81 * world.dt]])
+
+
+def test_measures_count_covered_bodies_once():
+    """Their spheres and their clumps do not count beside them."""
+    world = World(gravity=(0, 0, 0), solver=DEM(normal="linear"))
+    box = world.add_body(Box((0.2, 0.3, 0.4)), position=(0, 1, 0), velocity=(1, 0, 0), dynamic=True,
+                         angular_velocity=(0, 0, 2), material=stuff(), particle_radius=0.05)  # fmt: skip
+    world.add_clusters(rod(0.02, 3), [[3, 0, 0]], velocity=(0, 2, 0), material=stuff())
+    one = world.compound_grains[0]
+    for _ in range(2):
+        assert measure.momentum(world) == pytest.approx(box.momentum + one.momentum)
+        kinetic = box.kinetic_energy + one.kinetic_energy
+        assert measure.energy(world).kinetic == pytest.approx(kinetic)
+        around = np.array([0, 0, box.angular_momentum[2] - box.mass + 3 * 2 * one.mass])
+        assert measure.angular_momentum(world) == pytest.approx(around, abs=1e-12)
+        about = measure.angular_momentum(world, (3.0 + world.time, 0.0, 0.0))[2]
+        wanted = around[2] - (3.0 + world.time) * 2 * one.mass
+        assert about == pytest.approx(wanted)
+        report = world.step()
+        assert report.kinetic_energy == pytest.approx(kinetic)
 
 
 def test_stiff_shear_dampers_shorten_the_step():

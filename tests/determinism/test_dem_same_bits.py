@@ -57,8 +57,8 @@ def advance(world, steps):
         g, c = world.grains, world.clumps
         forces = np.concatenate([np.concatenate([b.force, b.torque]) for b in world.bodies])
         prints.append(b"".join(
-            a.tobytes() for a in (g.tags, g.x[: g.n], g.v[: g.n], g.spin[: g.n], c.place, c.turn,
-                                  c.momentum, forces)
+            a.tobytes() for a in (g.tags, g.x[: g.n], g.v[: g.n], g.spin[: g.n], c.x, c.q,
+                                  c.L_own, forces)
         ))  # fmt: skip
     return prints
 

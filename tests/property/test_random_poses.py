@@ -504,7 +504,7 @@ def test_compound_grains_feel_all_pairs_of_their_spheres():
     world.step()
     rows = np.array([world.clumps.row_of(tag) for tag in tags])
     v = world.clumps.velocity[rows].reshape(POSES, 2, 3)
-    moment = world.clumps.momentum[rows, :3]
+    moment = world.clumps.L_own[rows, :3]
 
     centre = place[:, None] + np.einsum("bij,sj->bsi", turn.as_matrix(), cluster.offsets)
     centre = centre.reshape(POSES, 2, 4, 3)

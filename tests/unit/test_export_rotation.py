@@ -24,7 +24,7 @@ def recorded(tmp_path_factory):
     fields = ("velocity", "bodies", "rotation")
     world.run(0.05, recorders=[Recorder(path, every=0.01, fields=fields)])
     with Recording(path) as recording:
-        yield recording, world.clumps.turn.copy()
+        yield recording, world.clumps.q.copy()
 
 
 def wanted(turn):

@@ -10,6 +10,7 @@ import pytest
 
 from berm.core.errors import InputError
 from berm.core.report import StepReport
+from berm.core.shapes import Box
 from berm.world import measure, progress
 from berm.world.world import World
 
@@ -137,6 +138,28 @@ def test_energy_and_momentum() -> None:
     assert energy.potential == pytest.approx(9.81 * (m[0] + 3 * m[1]))
     assert energy.total == energy.kinetic + energy.potential
     assert measure.momentum(world) == pytest.approx([m[0], 0, -2 * m[1]])
+
+
+@pytest.mark.parametrize("solver", ["p2", "vts", "sp", "dem"])
+def test_dynamic_bodies_count_once_in_every_solver(solver: str) -> None:
+    """A spinning box and a grain: the energy and the momenta of both, before and after a step."""
+    world = World(gravity=(0, 0, 0), dt=1e-3, solver=solver, precision="float64")
+    more = {"particle_radius": 0.05} if solver == "dem" else {}
+    box = world.add_body(
+        Box((0.2, 0.3, 0.4)), position=(0, 1, 0), velocity=(1, 0, 0), angular_velocity=(0, 0, 2),
+        dynamic=True, material="gravel", **more,
+    )  # fmt: skip
+    world.add_grains([[3.0, 0, 0]], 0.1, (0, 2.0, 0), material="gravel")
+    ball = world.materials[0].density * 4 / 3 * math.pi * 0.1**3
+    assert box.mass == pytest.approx(world.materials[0].density * 0.024)
+    spin = box.mass * (0.2**2 + 0.3**2) / 12 * 2.0
+    kinetic = 0.5 * box.mass + spin + 2.0 * ball
+    for _ in range(2):
+        assert measure.energy(world).kinetic == pytest.approx(kinetic, rel=1e-6)
+        assert measure.momentum(world) == pytest.approx([box.mass, 2 * ball, 0], rel=1e-6)
+        around = measure.angular_momentum(world)
+        assert around == pytest.approx([0, 0, spin - box.mass + 6.0 * ball], rel=1e-6, abs=1e-9)
+        assert world.step().kinetic_energy == pytest.approx(kinetic, rel=1e-6)
 
 
 def test_flow_meter_counts_each_crossing_once() -> None:

@@ -441,7 +441,7 @@ def test_compound_grains_and_dynamic_bodies_in_dem(tmp_path):
     world = load_scene(path).build()
     assert world.precision == "float64"
     assert world.clumps.n == 8  # the crate is one of them
-    assert world.clumps.tag[0] == world.clumps.bodies["crate"]
+    assert world.clumps.body[0] == world.body("crate").tag
     assert [len(t.radii) for t in world.clumps.templates[1:]] == [4, 4, 2]
     assert world.emitters[0].cluster.name == "cube"
     assert world.solver.options()["rolling"] == {"law": "spring", "stiffness": 2}

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from berm.core.grains import Grains
+from berm.core.rotations import turned
 
 Array = npt.NDArray[Any]
 
@@ -27,30 +28,34 @@ def shared(spheres: Any) -> Any:
 class Clumps:
     """Compound grains and covered bodies, [Bell05] 3.1 and 3.3; `n` of them, all float64.
 
-    place (n, 4) centre of mass (m) and inverse mass (1/kg); pace (n, 4) velocity (m/s), any; turn
-    (n, 4) quaternion (w, x, y, z); momentum (n, 4) angular momentum in the body's frame (kg m^2/s)
-    and longest arm of a sphere (m); inertia (n, 4) principal moments (kg m^2), any; ref (n, 8)
-    centre (m) at the last search, square of the way that its list allows (m^2), quaternion at the
-    last search; tag int64, stable; kind: number in `templates`.
+    Packed, as kernels take them:
+    x (n, 4)        centre of mass (m) and inverse mass (1/kg)
+    v (n, 4)        velocity (m/s), any
+    q (n, 4)        quaternion (w, x, y, z) of the principal axes
+    L_own (n, 4)    angular momentum in the principal axes (kg m^2/s), longest arm of a sphere (m)
+    moments (n, 4)  principal moments (kg m^2), any
+    ref (n, 8)      centre (m) at the last search, square of the way that its list allows (m^2),
+                    quaternion at the last search
+    tag int64, stable; kind: number in `templates`; body: tag of the body that it covers, -1: none.
     The spheres of clump b are the grains with tags members[first[b]:first[b + 1]], at offset (3) in
     its frame; rows holds their present rows.
     """
 
-    FIELDS = ("place", "pace", "turn", "momentum", "inertia", "ref", "tag", "kind")
+    FIELDS = ("x", "v", "q", "L_own", "moments", "ref", "tag", "kind", "body")
 
     def __init__(self) -> None:
         self.n = 0
         self.next_tag = 0
         self.templates: list[Any] = []
-        self.bodies: dict[str, int] = {}  # dynamic bodies by name, and the tags of their clumps
-        self.place: Array = np.zeros((0, 4))
-        self.pace: Array = np.zeros((0, 4))
-        self.turn: Array = np.zeros((0, 4))
-        self.momentum: Array = np.zeros((0, 4))
-        self.inertia: Array = np.zeros((0, 4))
+        self.x: Array = np.zeros((0, 4))
+        self.v: Array = np.zeros((0, 4))
+        self.q: Array = np.zeros((0, 4))
+        self.L_own: Array = np.zeros((0, 4))
+        self.moments: Array = np.zeros((0, 4))
         self.ref: Array = np.zeros((0, 8))
         self.tag: Array = np.zeros(0, np.int64)
         self.kind: Array = np.zeros(0, np.int32)
+        self.body: Array = np.zeros(0, np.int64)
         self.first: Array = np.zeros(1, np.int64)
         self.members: Array = np.zeros(0, np.int64)
         self.offset: Array = np.zeros((0, 3))
@@ -59,51 +64,66 @@ class Clumps:
     @property
     def position(self) -> Array:
         """(n, 3) centres of mass, m: a view."""
-        return self.place[:, :3]
+        return self.x[:, :3]
 
     @property
     def velocity(self) -> Array:
         """(n, 3) velocities, m/s: a view."""
-        return self.pace[:, :3]
+        return self.v[:, :3]
 
     @property
     def mass(self) -> Array:
         """(n,) masses, kg."""
-        result: Array = 1.0 / self.place[:, 3]
+        result: Array = 1.0 / self.x[:, 3]
         return result
+
+    @property
+    def angular_momentum(self) -> Array:
+        """(n, 3) angular momenta about the centres, in the world's axes, kg m^2/s."""
+        return turned(self.q, self.L_own[:, :3])
+
+    @property
+    def angular_velocity(self) -> Array:
+        """(n, 3) angular velocities in the world's axes, rad/s."""
+        return turned(self.q, self.L_own[:, :3] / self.moments[:, :3])
 
     def append(
         self,
         template: Any,
         position: Array,
-        turn: Array,
+        rotation: Array,
         velocity: Array,
-        momentum: Array,
+        own_momentum: Array,
         density: float,
         members: Array,
     ) -> Array:
-        """Add k clumps of one template, whose spheres have the tags members (k, spheres)."""
+        """Add k clumps of one template, whose spheres have the tags members (k, spheres).
+
+        rotation: quaternions (k, 4); own_momentum (k, 3): angular, in the principal axes.
+        """
         k = len(position)
         if not any(template is known for known in self.templates):
             self.templates.append(template)
         kind = next(i for i, known in enumerate(self.templates) if template is known)
         mass = density * template.volume
         arm = float(np.linalg.norm(template.offsets, axis=1).max())
-        place = np.column_stack([position, np.full(k, 1.0 / mass)])
-        inertia = np.zeros((k, 4))
-        inertia[:, :3] = density * np.asarray(template.inertia)
+        moments = np.zeros((k, 4))
+        moments[:, :3] = density * np.asarray(template.inertia)
         added = {
-            "place": place,
-            "pace": np.column_stack([velocity, np.zeros(k)]),
-            "turn": turn,
-            "momentum": np.column_stack([momentum, np.full(k, arm)]),
-            "inertia": inertia,
+            "x": np.column_stack([position, np.full(k, 1.0 / mass)]),
+            "v": np.column_stack([velocity, np.zeros(k)]),
+            "q": rotation,
+            "L_own": np.column_stack([own_momentum, np.full(k, arm)]),
+            "moments": moments,
             "ref": np.zeros((k, 8)),
             "tag": np.arange(self.next_tag, self.next_tag + k),
             "kind": np.full(k, kind, np.int32),
+            "body": np.full(k, -1),
         }
         for name, values in added.items():
-            setattr(self, name, np.concatenate([getattr(self, name), values]))
+            # one velocity for all is an array by columns; kernels take rows
+            both = np.concatenate([getattr(self, name), values])
+            setattr(self, name, np.ascontiguousarray(both))
         spheres = len(template.radii)
         self.first = np.concatenate([self.first, self.first[-1] + spheres * np.arange(1, k + 1)])
         self.members = np.concatenate([self.members, np.asarray(members).reshape(-1)])

@@ -393,7 +393,7 @@ def _rotations(world: World) -> np.ndarray:
     out = np.tile(np.array([1.0, 0.0, 0.0, 0.0]), (world.grains.n, 1))
     if world.clumps.n:
         owner = world.grains.owner[: world.grains.n]
-        out[owner >= 0] = world.clumps.turn[owner[owner >= 0]]
+        out[owner >= 0] = world.clumps.q[owner[owner >= 0]]
     return out
 
 

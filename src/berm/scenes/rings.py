@@ -203,9 +203,9 @@ class Rings(Scene[RingsParams]):
 def caught(world: World, params: RingsParams) -> np.ndarray:
     """Tell of each ring whether a pole goes through its hole."""
     clumps = world.clumps
-    axis = turned(clumps.turn, np.tile([0.0, 0.0, 1.0], (clumps.n, 1)))
-    spread = np.argmax(clumps.inertia[:, :3], axis=1)
-    axis = turned(clumps.turn, np.eye(3)[spread])  # about which a ring's moment is the largest
+    axis = turned(clumps.q, np.tile([0.0, 0.0, 1.0], (clumps.n, 1)))
+    spread = np.argmax(clumps.moments[:, :3], axis=1)
+    axis = turned(clumps.q, np.eye(3)[spread])  # about which a ring's moment is the largest
     hole = (params.ring - 1.0) * params.radius
     tall = params.tall * params.outer
     inside = np.zeros(clumps.n, bool)

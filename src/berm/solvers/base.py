@@ -92,6 +92,10 @@ class Solver(ABC):
         """Refuse options that do not go together; each for itself is right by now."""
         return
 
+    def check_can(self, capability: str, what: str) -> None:
+        """Refuse `what` where the options given keep a solver from something that it can do."""
+        return
+
     def options(self) -> dict[str, Any]:
         """Return the options by name, as plain values."""
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
@@ -145,6 +149,7 @@ def load_all() -> None:
 def require(solver: Solver | type[Solver], capability: str, what: str) -> None:
     """Refuse `what` where the solver cannot take it, and name those that can."""
     if capability in solver.can:
+        solver.check_can(capability, what)
         return
     load_all()
     able = ", ".join(name for name in SOLVERS if capability in SOLVERS.get(name).can)

@@ -11,6 +11,7 @@ from berm.core.bodies import Body
 from berm.core.clumps import shared
 from berm.core.clusters import Cluster
 from berm.core.errors import InputError
+from berm.core.mass import MassProperties
 from berm.core.materials import Material
 from berm.core.rotations import inverse, random_rotations, turned
 from berm.solvers.base import require
@@ -86,11 +87,11 @@ def _rotations(world: World, rotation: npt.ArrayLike | None, count: int) -> Arra
     return result
 
 
-def cover_body(world: World, body: Body, radius: float | None) -> None:
+def cover_body(world: World, body: Body, radius: float | None) -> int:
     """Let a dynamic body meet grains, boundaries and bodies by its surface particles.
 
     [Bell05] 3.3: spheres of `radius` (m) lie within its surface and touch it; the solver moves
-    them as one clump, and the body follows.
+    them as one clump, and the body follows. Returns the row of the clump.
     """
     from berm.world.cover import cover
 
@@ -106,12 +107,39 @@ def cover_body(world: World, body: Body, radius: float | None) -> None:
         ) from error  # fmt: skip
     material = world.materials[body.material]
     density = body.mass / shell.volume
-    tags = add_clusters(
+    shell = _of_body(shell, body, density)
+    add_clusters(
         world, shell, body.centre, body.bodies.q[body.row], body.bodies.v[body.row],
         body.angular_velocity,
         material.replace(density=density) if density != material.density else material,
     )  # fmt: skip
-    world.clumps.bodies[body.name] = int(tags[0])
+    return world.clumps.n - 1
+
+
+def _of_body(shell: Cluster, body: Body, density: float) -> Cluster:
+    """The shell in the principal axes that the body has, where its inertia is not its shape's."""
+    b, row = body.bodies, body.row
+    moments = b.moments[row] / density
+    same = np.array_equal(shell.axes, b.axes[row]) and np.array_equal(shell.origin, b.offset[row])
+    if same and np.allclose(shell.inertia, moments, rtol=1e-9, atol=0.0):
+        return shell
+
+    def moved(points: Array) -> Array:
+        result: Array = (shell.origin + points @ shell.axes.T - b.offset[row]) @ b.axes[row]
+        return result
+
+    mesh = None if shell.mesh is None else (moved(shell.mesh[0]), shell.mesh[1])
+    own = MassProperties(shell.volume, np.zeros(3), np.diag(moments))
+    return Cluster(moved(shell.offsets), shell.radii, shell.name, own, mesh)
+
+
+def uncover_body(world: World, body: Body) -> None:
+    """Remove the spheres that cover a body, if there are any."""
+    clumps, grains = world.clumps, world.grains
+    at = np.flatnonzero(clumps.body == body.tag)
+    if len(at):
+        clumps.find_rows(grains)
+        remove_with_clumps(world, np.isin(grains.owner[: grains.n], at))
 
 
 def remove_with_clumps(world: World, gone: Array) -> int:

@@ -1,4 +1,4 @@
-"""Measurements: slopes, packing fraction, energy, momentum, flow through a plane."""
+"""Measurements: slopes, packing fraction, energy, momenta, flow through a plane."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from berm.world.world import World
 
 __all__ = [
-    "Energy", "FlowMeter", "HeightMap", "Slope", "angle_of_repose", "energy", "height_map",
-    "height_profile", "momentum", "packing_fraction", "slope_angle", "solid_volume",
+    "Energy", "FlowMeter", "HeightMap", "Slope", "angle_of_repose", "angular_momentum", "energy",
+    "height_map", "height_profile", "momentum", "packing_fraction", "slope_angle", "solid_volume",
 ]  # fmt: skip
 
 Array = npt.NDArray[np.float64]
@@ -37,7 +37,7 @@ MARGIN = 3.0  # mean radii left out at the border of the default region
 
 @dataclass(frozen=True)
 class Energy:
-    """Mechanical energy of grains and cloth, J; the springs of contacts are not counted."""
+    """Mechanical energy of all that moves, J; the springs of contacts and joints do not count."""
 
     kinetic: float
     potential: float
@@ -49,7 +49,10 @@ class Energy:
 
 
 def energy(world: World) -> Energy:
-    """Kinetic energy, also of rotation, and potential energy relative to the origin, J."""
+    """Kinetic energy, also of rotation, and potential energy relative to the origin, J.
+
+    Of grains, compound grains, dynamic bodies and cloth that is not held, each counted once.
+    """
     mass, position, velocity = _movers(world)
     kinetic = 0.5 * float((mass * (velocity**2).sum(axis=1)).sum()) + _turning(world)
     fall = position @ np.asarray(world.gravity, float)
@@ -57,23 +60,45 @@ def energy(world: World) -> Energy:
 
 
 def momentum(world: World) -> Array:
-    """Linear momentum of all grains and of cloth that is not held (3,), kg m/s (float64 sums)."""
+    """Linear momentum (3,) of all that moves, as in `energy`, kg m/s (float64 sums)."""
     mass, _, velocity = _movers(world)
     total: Array = mass @ velocity
     return total
 
 
+def angular_momentum(world: World, about: npt.ArrayLike = (0.0, 0.0, 0.0)) -> Array:
+    """Angular momentum (3,) of all that moves about a point (m), as in `energy`, kg m^2/s."""
+    point = checks.vector("angular momentum: about", about, "three finite numbers, m")
+    mass, position, velocity = _movers(world)
+    total: Array = np.cross(position - point, mass[:, None] * velocity).sum(axis=0)
+    total += world.bodies.L[world.bodies.dynamic].sum(axis=0)
+    total += world.compound_grains.L.sum(axis=0)
+    if world.grains.rotating:
+        spin = world.grains.spin[: world.grains.n][_single(world)]
+        total += (spin[:, :3] / spin[:, 3:]).sum(axis=0)
+    return total
+
+
+def _single(world: World) -> npt.NDArray[np.bool_]:
+    """(n,) which spheres move alone; the others move with a compound grain or a body."""
+    n = world.grains.n
+    return np.asarray(world.grains.owner[:n] < 0) if world.grains.rotating else np.ones(n, bool)
+
+
 def _movers(world: World) -> tuple[Array, Array, Array]:
-    """Mass, centre and velocity of all that moves: single grains, compound ones, free vertices."""
-    grains, clumps = world.grains, world.clumps
-    mass, x, v = grains.mass, grains.position.astype(float), grains.velocity.astype(float)
-    parts = [(mass, x, v)]
-    if clumps.n:
-        alone = grains.owner[: grains.n] < 0
-        parts = [(mass[alone], x[alone], v[alone]), (clumps.mass, clumps.position, clumps.velocity)]
+    """Mass, centre and velocity of all that moves: grains, bodies, free vertices of cloth."""
+    grains, many, bodies = world.grains, world.compound_grains, world.bodies
+    alone, free = _single(world), bodies.dynamic
+    x, v = grains.position.astype(float), grains.velocity.astype(float)
+    parts = [
+        (grains.mass[alone], x[alone], v[alone]),
+        (many.mass, many.x, many.v),
+        (bodies.mass[free], bodies.x[free], bodies.v[free]),
+    ]
     for cloth in world.cloths:
-        free = cloth.inverse_mass > 0.0
-        parts.append((1.0 / cloth.inverse_mass[free], cloth.position[free], cloth.velocity[free]))
+        loose = cloth.inverse_mass > 0.0
+        w = cloth.inverse_mass[loose]
+        parts.append((1.0 / w, cloth.position[loose], cloth.velocity[loose]))
     return (
         np.concatenate([part[0] for part in parts]),
         np.concatenate([part[1] for part in parts]),
@@ -83,13 +108,13 @@ def _movers(world: World) -> tuple[Array, Array, Array]:
 
 def _turning(world: World) -> float:
     """Energy of rotation, J."""
-    grains, clumps = world.grains, world.clumps
-    if not grains.rotating:
-        return 0.0
-    spin = grains.spin[: grains.n][grains.owner[: grains.n] < 0]
-    total = 0.5 * float(((spin[:, :3] ** 2).sum(axis=1) / spin[:, 3]).sum())
-    if clumps.n:
-        total += 0.5 * float((clumps.momentum[:, :3] ** 2 / clumps.inertia[:, :3]).sum())
+    bodies, clumps, free = world.bodies, world.clumps, world.bodies.dynamic
+    total = 0.5 * float((bodies.L[free] * bodies.omega[free]).sum())
+    if world.grains.rotating:
+        spin = world.grains.spin[: world.grains.n][_single(world)]
+        total += 0.5 * float(((spin[:, :3] ** 2).sum(axis=1) / spin[:, 3]).sum())
+        rows = world.compound_grains.rows
+        total += 0.5 * float((clumps.L_own[rows, :3] ** 2 / clumps.moments[rows, :3]).sum())
     return total
 
 

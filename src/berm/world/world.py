@@ -15,6 +15,7 @@ from berm.core.bodies import Bodies, Body
 from berm.core.cloth import Cloth
 from berm.core.clumps import Clumps
 from berm.core.clusters import Cluster
+from berm.core.compound import CompoundGrains
 from berm.core.display import Shown
 from berm.core.errors import InputError, SimulationError
 from berm.core.grains import Grains
@@ -28,7 +29,7 @@ from berm.kernels import jit
 from berm.kernels.threads import ThreadChoice
 from berm.solvers.base import Solver, require
 from berm.solvers.choice import make_solver, names
-from berm.world.clumps import add_clusters, cover_body, remove_with_clumps
+from berm.world.clumps import add_clusters, cover_body, remove_with_clumps, uncover_body
 from berm.world.emitters import Emitter, Sink
 from berm.world.separate import separate
 
@@ -63,6 +64,7 @@ class World(Shown):
         self.precision = precision
         self.grains = Grains(PRECISIONS[precision])
         self.clumps = Clumps()
+        self.compound_grains = CompoundGrains(self.clumps, self.grains)
         self.bodies = Bodies()
         self.joints = Joints()
         self.materials: list[Material] = []
@@ -155,7 +157,8 @@ class World(Shown):
         """Add rigid bodies of spheres at (k, 3) positions (m) of their centres; return their tags.
 
         rotation: quaternions (k, 4) or one (4,) of the cluster's own frame, "random", or None;
-        velocity (m/s) and spin (rad/s, in the world's axes): (3,) or (k, 3).
+        velocity (m/s) and spin (rad/s, in the world's axes): (3,) or (k, 3). Read where they are
+        from `compound_grains`.
         """
         return add_clusters(self, cluster, position, rotation, velocity, spin, material)
 
@@ -226,9 +229,12 @@ class World(Shown):
                 f"body {label!r}: density, mass or velocity", body.kind, "only with dynamic=True"
             )
         body.prepare(self.time, self.dt)
-        if body.dynamic and self.grains.rotating:
-            cover_body(self, body, particle_radius)
-        return self.bodies.add(body)
+        covered = body.dynamic and self.grains.rotating
+        clump = cover_body(self, body, particle_radius) if covered else -1
+        self.bodies.add(body)
+        if covered:
+            self.clumps.body[clump] = body.tag
+        return body
 
     def remove_body(self, body: Body) -> None:
         """Take a body out of the world; nothing else is disturbed. Its joints have to go first."""
@@ -240,6 +246,7 @@ class World(Shown):
                 f"remove_body: {body.name!r}", f"joined by {', '.join(held)}",
                 "a body without joints: remove_joint first",
             )  # fmt: skip
+        uncover_body(self, body)
         self.bodies.remove(body)
         self.joints.point_to_rows()
 

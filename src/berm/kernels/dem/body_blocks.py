@@ -74,14 +74,18 @@ def _refresh(b):
 
 
 @jit
-def count_seats(first, kind, seat, form):
+def count_seats(first, kind, elsewhere, seat, form):
     """Count the spheres of bodies four by four: those of body k are seat[k] to seat[k + 1].
 
-    form[k]: the seat of the first body of its kind, for both have the same arms.
+    form[k]: the seat of the first body of its kind, for both have the same arms. A body that is
+    moved elsewhere has no seats: what its block does with it reaches no sphere.
     """
     known = np.full(1 + max(kind) if kind.shape[0] > 0 else 0, -1)
     seat[0] = 0
     for k in range(kind.shape[0]):
+        if elsewhere[k]:
+            seat[k + 1] = form[k] = seat[k]
+            continue
         seat[k + 1] = seat[k] + (first[k + 1] - first[k] + FOUR - 1) // FOUR
         if known[kind[k]] < 0:
             known[kind[k]] = seat[k]
@@ -358,3 +362,18 @@ def finish_block(
     _spins(b, s)
     _carry_block(start, count, False, seat, form, seats, arms, b, s, x, v, spin, f)
     drain_block(c, first, place, pace, turn, momentum, blocks)
+
+
+@inner
+def push_bodies(which, applied, sign, first, rows, blocks, x, f):
+    """Add forces and torques (k, 6) about the centres of bodies, `sign` times, to a sphere each."""
+    for k in range(which.shape[0]):
+        b, m = blocks[which[k] // CHUNK], which[k] % CHUNK
+        i, p = rows[first[which[k]]], applied[k]
+        ax, ay = x[i, 0] - b[PLACE + m], x[i, 1] - b[PLACE + CHUNK + m]
+        az = x[i, 2] - b[PLACE + 2 * CHUNK + m]
+        for c in range(3):
+            f[i, c] += sign * p[c]
+        f[i, 4] += sign * (p[3] - (ay * p[2] - az * p[1]))
+        f[i, 5] += sign * (p[4] - (az * p[0] - ax * p[2]))
+        f[i, 6] += sign * (p[5] - (ax * p[1] - ay * p[0]))

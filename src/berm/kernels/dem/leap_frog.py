@@ -10,12 +10,15 @@ from berm.kernels.dem.body_blocks import (
     fill_block,
     finish_block,
     move_batch,
+    push_bodies,
 )
 from berm.kernels.dem.contact_blocks import LANES, LAW_NUMBERS, NUMBERS, WHO
+from berm.kernels.dem.mechanisms import lead_clumps, move_mechanisms
 from berm.kernels.dem.pair_forces import pair_slab
 from berm.kernels.dem.sphere_motion import kick_slab, move_slab
 from berm.kernels.dem.wall_forces import wall_slab
 from berm.kernels.jit import pjit, prange
+from berm.kernels.multibody.blocks import no_plan
 
 
 @pjit
@@ -24,8 +27,8 @@ def advance(
     pair_law, wall_law, slab, colour, turn, ptr, mine, nbr, hist, x, v, spin, material, alike, nmat,
     prm, f, per_second, row, body, face, count, wall_hist, total, shapes, shape, pose, substance,
     mesh, ranges, tri, normals, frame, dims, starts, members, field, corners, fan_starts, fans,
-    first, rows, place, pace, attitude, momentum, seat, form, seats, arms, blocks, alike_turn,
-    stats,
+    first, rows, offset, place, pace, attitude, momentum, seat, form, seats, arms, blocks,
+    alike_turn, pushed, applied, mechanisms, stats,
 ):  # fmt: skip
     """Leap-frog from step `done` to `steps` of a world step; stop early where the list is stale.
 
@@ -33,8 +36,9 @@ def advance(
     only_forces: add the forces of all contacts at the `fraction` of the world step to f (n, 8) and
     to what bodies feel, total (slabs, nb, 8), `elapsed` (s) after contacts last kept their memory;
     keep it now or not; and return. stamp: number of the next time that contacts keep their memory;
-    what was kept at the one before holds. Returns the steps that are done; where it is less than
-    `steps`, forces are due.
+    what was kept at the one before holds. pushed (k,), applied (k, 6): bodies on which a force and
+    a torque (about the centre) act from outside; mechanisms: those that joints hold. Returns the
+    steps that are done; where it is less than `steps`, forces are due.
     """
     gx, gy, gz = gravity[0], gravity[1], gravity[2]
     chunks = blocks.shape[0]  # bodies stay in blocks for all steps
@@ -48,6 +52,10 @@ def advance(
     if not only_forces:
         for c in prange(chunks):
             fill_block(np.int64(c), first, place, pace, attitude, momentum, blocks)
+        if done == 0 and not due:
+            push_bodies(pushed, applied, 1.0, first, rows, blocks, x, f)
+    held = mechanisms.held.shape[0] > 0 and not only_forces
+    plan = no_plan(mechanisms.bodies.kind.shape[0])
     while done < steps or due or only_forces:
         if not due and not only_forces:
             kick = h if done > 0 else 0.5 * h  # two half kicks in one but for the first
@@ -64,15 +72,22 @@ def advance(
                         stale,
                     )  # fmt: skip
             far = False
+            if held:
+                plan, far = move_mechanisms(
+                    mechanisms, h, per_second, gravity, plan, first, rows, offset, place, pace,
+                    attitude, momentum, ref, x, v, spin, f,
+                )  # fmt: skip
             for k in range(nslab + batches):
                 far |= stale[k]
             if far:
                 for c in prange(chunks):
                     drain_block(np.int64(c), first, place, pace, attitude, momentum, blocks)
+                lead_clumps(mechanisms, place, pace, attitude, momentum)
                 return done
         due = False
         if not only_forces:
             fraction = (done + 1.0) / steps
+            push_bodies(pushed, applied, 1.0, first, rows, blocks, x, f)
         for c in range(colour.shape[0] - 1):
             for at in prange(colour[c], colour[c + 1]):
                 pair_slab(
@@ -98,4 +113,6 @@ def advance(
         )  # fmt: skip
     for number in prange(singles):
         kick_slab(np.int64(number), slab, owner, 0.5 * h, gx, gy, gz, x, v, spin, f)
+    push_bodies(pushed, applied, -1.0, first, rows, blocks, x, f)  # the next step has its own
+    lead_clumps(mechanisms, place, pace, attitude, momentum)
     return done

@@ -15,23 +15,41 @@ from berm.kernels.simd.vec8 import quad, set_quad, splat4
 
 
 @inline
-def _count_slab(s, slab, found, count, owner, kept):
+def _parted(a, b, apart):
+    """Whether bodies a and b do not meet: they are one, or min << 32 | max is in apart (sorted)."""
+    if a == b:
+        return True
+    if b < 0 or apart.shape[0] == 0:
+        return False
+    key = (np.int64(min(a, b)) << 32) | np.int64(max(a, b))
+    low, high = 0, apart.shape[0]
+    while low < high:
+        middle = (low + high) >> 1
+        if apart[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low < apart.shape[0] and apart[low] == key
+
+
+@inline
+def _count_slab(s, slab, found, count, owner, apart, kept):
     at = 0
     for i in range(slab[s], slab[s + 1]):
         body, several = owner[i], count[i]
         if body >= 0:
             for k in range(at, at + count[i]):
-                if owner[found[s, k]] == body:  # spheres of one rigid body do not meet
+                if _parted(body, owner[found[s, k]], apart):
                     several -= 1
         kept[i + 1] = several
         at += count[i]
 
 
 @pjit
-def count_pairs(slab, found, count, owner, kept):
-    """Write to kept[i + 1] how many of row i's pairs are between different bodies."""
+def count_pairs(slab, found, count, owner, apart, kept):
+    """Write to kept[i + 1] how many of row i's pairs are between bodies that meet: see `_parted`."""
     for number in prange(slab.shape[0] - 1):
-        _count_slab(np.int64(number), slab, found, count, owner, kept)
+        _count_slab(np.int64(number), slab, found, count, owner, apart, kept)
 
 
 @inline
@@ -57,15 +75,16 @@ def _remembered(i, j, was, old_ptr, old_nbr, old_hist, hist, k):
 
 @inline
 def _fill_slab(
-    s, slab, found, count, owner, was, ptr, mine, nbr, hist, old_ptr, old_nbr, old_hist, reach
-):
+    s, slab, found, count, owner, apart, was, ptr, mine, nbr, hist, old_ptr, old_nbr, old_hist,
+    reach,
+):  # fmt: skip
     low, high = slab[s], slab[s + 1]
     at = 0
     for i in range(slab[s], slab[s + 1]):
         k = ptr[i]
         for m in range(at, at + count[i]):
             j = found[s, m]
-            if owner[i] < 0 or owner[j] != owner[i]:
+            if owner[i] < 0 or not _parted(owner[i], owner[j], apart):
                 mine[k], nbr[k] = i, j
                 low, high = min(low, j), max(high, j + 1)
                 _remembered(i, j, was, old_ptr, old_nbr, old_hist, hist, k)
@@ -76,11 +95,11 @@ def _fill_slab(
 
 @pjit
 def fill_pairs(
-    slab, found, count, owner, was, ptr, mine, nbr, hist, old_ptr, old_nbr, old_hist, reach
+    slab, found, count, owner, apart, was, ptr, mine, nbr, hist, old_ptr, old_nbr, old_hist, reach
 ):  # fmt: skip
     """Fill mine, nbr and hist, and the rows that each slab touches."""
     for number in prange(slab.shape[0] - 1):
         _fill_slab(
-            np.int64(number), slab, found, count, owner, was, ptr, mine, nbr, hist, old_ptr,
-            old_nbr, old_hist, reach,
+            np.int64(number), slab, found, count, owner, apart, was, ptr, mine, nbr, hist,
+            old_ptr, old_nbr, old_hist, reach,
         )  # fmt: skip

@@ -79,6 +79,21 @@ def near_walls(
 
 
 @jit
+def drop_walls(owner, apart, row, body, face, count):
+    """Drop candidates whose sphere's body and boundary are a row of apart (k, 2)."""
+    for s in range(count.shape[0]):
+        kept = 0
+        for k in range(count[s]):
+            meet = True
+            for m in range(apart.shape[0]):
+                meet &= owner[row[s, k]] != apart[m, 0] or body[s, k] != apart[m, 1]
+            if meet:
+                row[s, kept], body[s, kept], face[s, kept] = row[s, k], body[s, k], face[s, k]
+                kept += 1
+        count[s] = kept
+
+
+@jit
 def carry_walls(
     was, old_row, old_body, old_face, old_hist, old_count, row, body, face, hist, count
 ):  # fmt: skip

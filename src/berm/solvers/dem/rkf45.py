@@ -105,7 +105,7 @@ class _State:
         self.y = [
             np.concatenate([g.x[rows, :3], g.v[rows, :3], g.spin[rows, :3]], axis=1),
             np.concatenate(
-                [c.place[:, :3], c.pace[:, :3], c.turn, turned(c.turn, c.momentum[:, :3])], axis=1
+                [c.x[:, :3], c.v[:, :3], c.q, turned(c.q, c.L_own[:, :3])], axis=1
             ),
         ]
         pull = max(float(np.linalg.norm(self.world.gravity)), 1e-3)
@@ -113,7 +113,7 @@ class _State:
         fall = (pull * radius) ** 0.5
         tolerance = self.dem.tolerance
         spin = fall / radius
-        momentum = np.sqrt(c.inertia[:, :3].max(axis=1, initial=0.0)) if c.n else np.zeros(0)
+        momentum = np.sqrt(c.moments[:, :3].max(axis=1, initial=0.0)) if c.n else np.zeros(0)
         self.scale = [
             tolerance * np.repeat([radius, fall, spin], 3)[None],
             tolerance
@@ -134,11 +134,11 @@ class _State:
         g.x[rows, :3], g.v[rows, :3], g.spin[rows, :3] = y[0][:, :3], y[0][:, 3:6], y[0][:, 6:]
         if c.n:
             q = y[1][:, 6:10]
-            c.place[:, :3], c.pace[:, :3] = y[1][:, :3], y[1][:, 3:6]
-            c.turn[:] = q / np.linalg.norm(q, axis=1, keepdims=True)
-            c.momentum[:, :3] = turned(inverse(c.turn), y[1][:, 10:])
+            c.x[:, :3], c.v[:, :3] = y[1][:, :3], y[1][:, 3:6]
+            c.q[:] = q / np.linalg.norm(q, axis=1, keepdims=True)
+            c.L_own[:, :3] = turned(inverse(c.q), y[1][:, 10:])
             rigid_grains.carry_all(
-                c.first, c.rows, c.offset, c.place, c.pace, c.turn, c.momentum, c.inertia,
+                c.first, c.rows, c.offset, c.x, c.v, c.q, c.L_own, c.moments,
                 g.x, g.v, g.spin,
             )  # fmt: skip
 
@@ -161,12 +161,15 @@ class _State:
         body = np.zeros((c.n, 13))
         if c.n:
             load = np.empty((c.n, 6))
-            rigid_grains.sum_forces(c.first, c.rows, c.place, g.x, g.force, load)
-            omega = turned(c.turn, c.momentum[:, :3] / c.inertia[:, :3])
-            body[:, :3] = c.pace[:, :3]
-            body[:, 3:6] = load[:, :3] * c.place[:, 3:] + world.gravity
-            body[:, 6:10] = 0.5 * product(omega, c.turn)
+            rigid_grains.sum_forces(c.first, c.rows, c.x, g.x, g.force, load)
+            omega = turned(c.q, c.L_own[:, :3] / c.moments[:, :3])
+            body[:, :3] = c.v[:, :3]
+            body[:, 3:6] = load[:, :3] * c.x[:, 3:] + world.gravity
+            body[:, 6:10] = 0.5 * product(omega, c.q)
             body[:, 10:] = load[:, 3:]
+            pushed, applied = dem.covered.pushed, dem.covered.applied
+            body[pushed, 3:6] += applied[:, :3] * c.x[pushed, 3:]
+            body[pushed, 10:] += applied[:, 3:]
         return [grain, body]
 
     def attempt(
@@ -197,7 +200,7 @@ class _State:
         self.y = new
         self.write(new)
         if self.world.clumps.n:
-            self.y[1][:, 6:10] = self.world.clumps.turn
+            self.y[1][:, 6:10] = self.world.clumps.q
 
     def longest(self) -> float:
         """Time (s) in which no sphere goes further than half of what the list allows."""

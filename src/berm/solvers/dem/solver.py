@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from berm.core.bodies import GRAINS, KINEMATIC
+from berm.core.bodies import GRAINS, KINEMATIC, Bodies
 from berm.core.clumps import ALL_TO_TOUCHING
 from berm.core.errors import InputError, SimulationError
 from berm.core.grains import Grains
 from berm.core.report import StepReport
-from berm.core.rotations import turned
 from berm.kernels.dem import body_blocks, leap_frog
 from berm.kernels.dem import pair_forces as stats
 from berm.kernels.dem.totals import body_energy, grain_totals, lightest_body
@@ -24,6 +23,7 @@ from berm.laws.base import ROLES, Law, NormalLaw, law, laws_of
 from berm.laws.compose import composed
 from berm.solvers.base import SOLVERS, Solver, Stages, WorldView
 from berm.solvers.dem import rkf45
+from berm.solvers.dem.bodies import CoveredBodies
 from berm.solvers.dem.seats import seats_of
 from berm.solvers.dem.start import check_start
 from berm.solvers.options import choice, made_by, number, whole
@@ -75,7 +75,7 @@ class DEM(Solver):
     )
 
     name = "dem"
-    can = frozenset({"rotation", "clusters", "bodies", "adhesion"})
+    can = frozenset({"rotation", "clusters", "bodies", "joints", "adhesion"})
     precision = "float64"
     form_option = "integrator"
 
@@ -102,12 +102,18 @@ class DEM(Solver):
         self.speed = SLOWEST  # the fastest so far, m/s
         self.started = False  # forces are known
         self.kept = 0  # how often contacts have kept their memory
-        self.bodies_seen = 0  # that `walls` knows
+        self.boundaries: Array = np.zeros(0, np.int64)  # tags of the bodies that `walls` knows
         self.ground_seen = 0  # updates of height fields that `walls` knows
+        self.covered = CoveredBodies()
         self.seats: tuple[Array, ...] = ()  # blocks of the bodies, for ...
-        self.seated_for = -1  # ... the list of this number
+        self.seated_for: Any = None  # ... the list of this number and what is moved elsewhere
         self.rkf_step = 0.0  # s, the last that RKF45 took
         self.rkf_elapsed = 0.0  # s, since contacts have kept their memory
+
+    def check_can(self, capability: str, what: str) -> None:
+        """Refuse joints where steps are of any size: the core moves what they hold in even ones."""
+        if capability == "joints" and self.integrator != "verlet":
+            raise InputError(f"{what}: integrator of solver dem", self.integrator, "verlet")
 
     # ---- the step --------------------------------------------------------------------------
 
@@ -116,18 +122,21 @@ class DEM(Solver):
         clock, grains = Stages(), world.grains
         report = StepReport(grains=grains.n)
         bodies = world.bodies
-        bodies.load[:] = 0.0
+        if world.joints.n:
+            self.check_can("joints", f"world: {world.joints.n} joints")
+        changed = self.covered.follow(world) or grains.changed
         if grains.n == 0:
             return report
         self._tabulate(world)
         self.fixed = np.flatnonzero(~bodies.dynamic)[1:]  # the ground has no shape
         with clock.stage("search"):
+            others = self._renumber_walls(bodies)
             self.walls.follow(bodies, self.fixed, dt)
-            if grains.changed or self.pairs.slabs == 0:
+            if changed or self.pairs.slabs == 0:
                 self._search(world, 0.0, report)
             elif (
-                (bodies.kind == KINEMATIC).any()
-                or len(self.fixed) != self.bodies_seen
+                others
+                or (bodies.kind == KINEMATIC).any()
                 or updates_of(bodies.shapes) != self.ground_seen
             ):
                 self._near_walls(world, np.arange(grains.n, dtype=np.int32), 0.0)
@@ -144,6 +153,7 @@ class DEM(Solver):
         else:
             self._verlet(world, dt, steps, report, clock)
             weight, report.substeps = 1.0 / steps, steps
+        self.covered.lead(world, dt)
         self._fill_report(report, world, weight)
         report.timings = clock.seconds
         return report
@@ -179,11 +189,13 @@ class DEM(Solver):
         done, steps, due, h, *rest = how
         alike = bool((g.material[: g.n] == g.material[0]).all())
         stale = np.zeros(self.pairs.slabs + -(-c.n // body_blocks.CHUNK), np.bool_)
+        moved = self.covered
         now = leap_frog.advance(
             done, steps, due, h, np.asarray(world.gravity), g.owner, self.pairs.ref, stale,
             self.kept + 1.0, *rest, *self._laws(), *self._lists(), g.x, g.v, g.spin, g.material,
             alike, len(world.materials), self.table, g.force, 1.0 / dt, *self._bounds(), c.first,
-            c.rows, c.place, c.pace, c.turn, c.momentum, *self._seats(world), self.stats,
+            c.rows, c.offset, c.x, c.v, c.q, c.L_own, *self._seats(world), moved.pushed,
+            moved.applied, moved.mechanisms, self.stats,
         )  # fmt: skip
         only_forces, _, keep, _ = rest
         self.kept += int(keep) if only_forces else int(now - done)
@@ -191,8 +203,11 @@ class DEM(Solver):
 
     def _seats(self, world: WorldView) -> tuple[Array, ...]:
         """Blocks of the bodies, made anew with the list of pairs."""
-        if self.seated_for != self.pairs.moves:
-            self.seated_for, self.seats = self.pairs.moves, seats_of(world.clumps, world.grains)
+        elsewhere = self.covered.elsewhere
+        key = self.pairs.moves, elsewhere.tobytes() if elsewhere.any() else b""
+        if self.seated_for != key:
+            self.seated_for = key
+            self.seats = seats_of(world.clumps, world.grains, elsewhere)
         return self.seats
 
     def _laws(self) -> tuple[Any, Any]:
@@ -215,18 +230,34 @@ class DEM(Solver):
         if grains.changed and clumps.n:
             clumps.find_rows(grains)
         room = rooms(grains, clumps, self.skin)
+        self.pairs.apart = self.covered.apart
         self.pairs.build_for(grains, room)
         if clumps.n:
             clumps.follow_rows(self.pairs.order)
-            clumps.ref[:, :3], clumps.ref[:, 4:] = clumps.position, clumps.turn
+            clumps.ref[:, :3], clumps.ref[:, 4:] = clumps.position, clumps.q
             clumps.ref[:, 3] = room.of_body**2
         self._near_walls(world, self.pairs.came_from, fraction)
         report.rebuilt += 1
 
     def _near_walls(self, world: WorldView, was: Array, fraction: float) -> None:
         grains = world.grains
-        self.walls.find(grains.x, self.pairs.ref, self.pairs.slab, was, fraction)
-        self.bodies_seen, self.ground_seen = len(self.fixed), updates_of(world.bodies.shapes)
+        self.walls.find(
+            grains.x, self.pairs.ref, self.pairs.slab, was, fraction, grains.owner,
+            self.covered.apart_from_walls,
+        )  # fmt: skip
+        self.ground_seen = updates_of(world.bodies.shapes)
+
+    def _renumber_walls(self, bodies: Bodies) -> bool:
+        """Let contacts with boundaries keep their memory when bodies come or go; did any?"""
+        tags = bodies.tag[self.fixed]
+        old, self.boundaries = self.boundaries, tags.copy()
+        if np.array_equal(tags, old):
+            return False
+        at = np.searchsorted(tags, old)
+        there = np.append(tags, -1)[at] == old
+        now = np.append(np.where(there, at, -1), -1).astype(np.int32)  # one for what is unused
+        self.walls.body[:] = now[np.minimum(self.walls.body, len(old))]
+        return True
 
     # ---- laws and step sizes ---------------------------------------------------------------
 
@@ -262,7 +293,7 @@ class DEM(Solver):
         _check_finite(grains, energy, bad)
         if clumps.n:
             light = max(light, float(lightest_body(
-                clumps.first, clumps.place, clumps.momentum, clumps.inertia, ALL_TO_TOUCHING
+                clumps.first, clumps.x, clumps.L_own, clumps.moments, ALL_TO_TOUCHING
             )))  # fmt: skip
         lightest = 1.0 / light
         self.speed = max(self.speed, fastest)
@@ -345,55 +376,37 @@ class DEM(Solver):
         total = weight * self.total.sum(axis=0)
         for b, row in enumerate(self.fixed):
             world.bodies.load[row, GRAINS] = [*total[b, :3], *total[b, 4:7]]
-        if clumps.n:
-            self._lead_bodies(world)
+        self.covered.tell(report)
         used = np.zeros(len(world.materials), np.bool_)
         energy, _, _, _, bad = grain_totals(
             grains.n, grains.x, grains.v, grains.spin, grains.owner, grains.material, used
         )
         if clumps.n:
-            energy += body_energy(clumps.place, clumps.pace, clumps.momentum, clumps.inertia)
+            energy += body_energy(clumps.x, clumps.v, clumps.L_own, clumps.moments)
         report.kinetic_energy = energy
         _check_finite(grains, energy, bad)
-
-    def _lead_bodies(self, world: WorldView) -> None:
-        """Let dynamic bodies follow the clumps that cover them; forces are those of now."""
-        clumps, bodies = world.clumps, world.bodies
-        for body in bodies:
-            at = clumps.row_of(clumps.bodies[body.name]) if body.dynamic else None
-            if at is None:
-                continue
-            row, turn = body.row, clumps.turn[at : at + 1]
-            bodies.x[row], bodies.v[row] = clumps.position[at], clumps.velocity[at]
-            bodies.q[row] = clumps.turn[at]
-            bodies.L[row] = turned(turn, clumps.momentum[at : at + 1, :3])[0]
-            bodies.follow_row(row)
-            rows = clumps.rows[clumps.first[at] : clumps.first[at + 1]]
-            push = world.grains.force[rows]
-            arm = world.grains.x[rows, :3] - bodies.org[row]
-            bodies.load[row, GRAINS, :3] = push[:, :3].sum(axis=0)
-            bodies.load[row, GRAINS, 3:] = (push[:, 4:7] + np.cross(arm, push[:, :3])).sum(axis=0)
 
     def state(self) -> dict[str, Any]:
         """Everything that a bit-for-bit restart needs."""
         names = (
-            "speed", "started", "rkf_step", "rkf_elapsed", "bodies_seen", "ground_seen", "kept",
+            "speed", "started", "rkf_step", "rkf_elapsed", "boundaries", "ground_seen", "kept",
         )  # fmt: skip
-        return {"pairs": self.pairs.state(), "walls": self.walls.state()} | {
-            name: getattr(self, name) for name in names
-        }
+        own = {name: getattr(self, name) for name in names}
+        lists = {"pairs": self.pairs.state(), "walls": self.walls.state()}
+        return {**lists, "covered": self.covered.state(), **own}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put a state back."""
-        if "kept" not in state:
+        if "boundaries" not in state:
             raise InputError("checkpoint: solver dem", "of an older version", "one of this version")
         self.pairs.restore(state["pairs"])
-        self.seated_for = -1
+        self.seated_for = None
         self.walls.restore(state["walls"])
+        self.covered.restore(state["covered"])
         self.speed, self.started = float(state["speed"]), bool(state["started"])
         self.rkf_step, self.rkf_elapsed = float(state["rkf_step"]), float(state["rkf_elapsed"])
-        self.bodies_seen, self.kept = int(state["bodies_seen"]), int(state["kept"])
-        self.ground_seen = int(state.get("ground_seen", 0))
+        self.boundaries = np.array(state["boundaries"], np.int64)
+        self.kept, self.ground_seen = int(state["kept"]), int(state["ground_seen"])
 
 
 def _check_finite(grains: Grains, energy: float, bad: int) -> None:

@@ -67,6 +67,6 @@ def called(world: WorldView, row: int) -> str:
     owner = int(grains.owner[row])
     if owner < 0:
         return f"grain {grains.tag[row]}"
-    tag = int(clumps.tag[owner])
-    names = {number: name for name, number in clumps.bodies.items()}
-    return f"body {names[tag]!r}" if tag in names else f"compound grain {tag}"
+    if clumps.body[owner] >= 0:
+        return f"body {world.bodies.names[world.bodies.row_of(int(clumps.body[owner]))]!r}"
+    return f"compound grain {clumps.tag[owner]}"

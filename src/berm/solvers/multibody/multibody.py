@@ -53,7 +53,8 @@ class Multibody:
     """Tables of a world's bodies and joints for the kernels, and what contacts remember.
 
     restitution: of all contacts between bodies, None: that of the materials; rough: whether there
-    is friction between bodies.
+    is friction between bodies; contacts: whether bodies meet each other here (a solver may see to
+    that itself).
     """
 
     def __init__(
@@ -62,11 +63,12 @@ class Multibody:
         passes: int = PASSES,
         restitution: float | None = None,
         rough: bool = True,
+        contacts: bool = True,
     ) -> None:
         if method not in METHODS:
             raise InputError("multibody: method", method, ", ".join(METHODS))
         self.method, self.passes = METHODS[method], passes
-        self.restitution, self.rough = restitution, rough
+        self.restitution, self.rough, self.contacts = restitution, rough, contacts
         self.table = ShapeTable(_pack)
         self.root: Array = np.zeros((0, 3, 3))
         self.root_w: Array = np.zeros(0)
@@ -87,14 +89,16 @@ class Multibody:
         Returns the new row of each old one, -1 where it is gone, if any have moved.
         """
         bodies, joints = world.bodies, world.joints
-        self.table.follow(bodies.shapes)
+        if self.contacts:
+            self.table.follow(bodies.shapes)
         key = (
             bodies.tag.tobytes(), bodies.kind.tobytes(), tuple(map(id, bodies.shapes)),
             joints.tag.tobytes(), joints.collides.tobytes(),
         )  # fmt: skip
         if key != self.tabulated:
             joints.point_to_rows()
-            self._tabulate(bodies, joints)
+            if self.contacts:
+                self._tabulate(bodies, joints)
             self.tabulated = key
         if self.materials != world.materials:
             self._mix(world.materials)
@@ -105,7 +109,7 @@ class Multibody:
         self.joint_load = np.zeros((joints.n, 6))
         self.stats[:] = 0.0
         bodies.load[:] = 0.0
-        return self._greet(bodies)
+        return self._greet(bodies) if self.contacts else None
 
     def _greet(self, bodies: Bodies) -> Array | None:
         """Look at the bodies that came since the last step, and at where the others stand now."""

@@ -43,7 +43,7 @@ def rooms(grains: Grains, clumps: Clumps, skin: float) -> Rooms:
     c, small = clumps, np.empty(clumps.n)
     both = np.empty(grains.n + clumps.n)
     alone = speeds(
-        grains.n, grains.x, grains.v, grains.owner, c.first, c.rows, c.pace, c.momentum, c.inertia,
+        grains.n, grains.x, grains.v, grains.owner, c.first, c.rows, c.v, c.L_own, c.moments,
         small, both,
     )  # fmt: skip
     both = both[: alone + clumps.n]

@@ -18,7 +18,8 @@ Array = npt.NDArray[Any]
 
 
 class PairList(ContactList):
-    """The search of `ContactList`, laid out row by row, without pairs of one rigid body.
+    """The search of `ContactList`, laid out row by row, without pairs of one rigid body or of two
+    that joints keep from meeting.
 
     It holds while no sphere has gone further than its own room: ref (n, 4) is where it was and the
     square of that room.
@@ -41,6 +42,7 @@ class PairList(ContactList):
         self.hist: Array = np.zeros((0, 4 * (width // 3)))  # memory of each pair: a quad a vector
         self.mine: Array = np.zeros(0, np.int32)  # the row that each pair stands in
         self.rooms = Rooms(0.0, 0.0, 0.0, np.zeros(0), 0.0)
+        self.apart: Array = np.zeros(0, np.int64)  # owners that do not meet: see `pair_rows`
 
     def build_for(self, grains: Grains, rooms: Rooms) -> None:
         """Sort the spheres by cell, search, and carry memories over; each has its own room."""
@@ -63,15 +65,15 @@ class PairList(ContactList):
     def _slice(self, grains: Grains, found: Array, count: Array) -> None:
         n = grains.n
         ptr = np.zeros(n + 1, np.int64)
-        layout.count_pairs(self.slab, found, count, grains.owner, ptr)
+        layout.count_pairs(self.slab, found, count, grains.owner, self.apart, ptr)
         ptr = np.cumsum(ptr)
         pairs = int(ptr[-1])
         mine, nbr = np.empty(pairs, np.int32), np.empty(pairs, np.int32)
         hist = zeros((pairs, self.hist.shape[1]), np.float64)
         self.reach = np.empty((self.slabs, 2), np.int64)
         layout.fill_pairs(
-            self.slab, found, count, grains.owner, grains.was, ptr, mine, nbr, hist, self.ptr,
-            self.nbr, self.hist, self.reach,
+            self.slab, found, count, grains.owner, self.apart, grains.was, ptr, mine, nbr, hist,
+            self.ptr, self.nbr, self.hist, self.reach,
         )  # fmt: skip
         self.ptr, self.nbr, self.hist = ptr, nbr, hist
         self.mine = mine

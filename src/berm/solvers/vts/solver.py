@@ -17,8 +17,8 @@ from berm.kernels.vts import law as at
 from berm.kernels.vts import motion as vts_motion
 from berm.solvers.base import SOLVERS, Solver, Stages, WorldView
 from berm.solvers.cloth.cloth_rows import ClothRows
-from berm.solvers.options import choice, flag, number, whole
 from berm.solvers.multibody.multibody import Multibody
+from berm.solvers.options import choice, flag, number, whole
 from berm.solvers.vts.body_rows import ROUNDS, BodyRows
 from berm.solvers.vts.grain_rows import GrainContacts, Pairing
 from berm.solvers.vts.iterations import ITERATIONS, Iteration, Tuning

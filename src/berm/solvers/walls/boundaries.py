@@ -13,7 +13,7 @@ import numpy.typing as npt
 from berm.core.bodies import Bodies
 from berm.core.shapes import HeightField
 from berm.kernels.geometry.distance import POSE
-from berm.kernels.walls.near_walls import carry_walls, near_walls
+from berm.kernels.walls.near_walls import carry_walls, drop_walls, near_walls
 from berm.kernels.walls.poses import flat_poses
 from berm.solvers.walls.ground_mesh import ground_mesh
 from berm.solvers.walls.shapes import Packed, ShapeTable, pack
@@ -54,11 +54,14 @@ class Boundaries:
         flat_poses(np.arange(len(which)), *(c[which] for c in columns), 0.0, dt, self.pose)
         self.substance: Array = bodies.material[which]
 
-    def find(self, x: Array, ref: Array, slab: Array, was: Array, f: float) -> None:
+    def find(
+        self, x: Array, ref: Array, slab: Array, was: Array, f: float, owner: Array, apart: Array
+    ) -> None:
         """Find the candidates from the fraction f of the step on; carry over what they remember.
 
         ref (n, 4): where spheres were when pairs were listed, and how far (squared) they may go.
-        was (n,): rows of the spheres when candidates were found last, -1: new.
+        was (n,): rows of the spheres when candidates were found last, -1: new. apart (k, 2): owner
+        of a sphere and number of a boundary that do not meet.
         """
         old = (self.row, self.body, self.face, self.hist, self.count)
         slabs, room = len(slab) - 1, max(self.row.shape[1], FIRST_ROOM)
@@ -74,6 +77,8 @@ class Boundaries:
             if most <= room:
                 break
             room = int(1.2 * most) + 8
+        if len(apart):
+            drop_walls(owner, apart, self.row, self.body, self.face, self.count)
         if old[4].any() and self.count.any():
             carry_walls(was, *old, self.row, self.body, self.face, self.hist, self.count)
 
