@@ -557,13 +557,15 @@ class Gear(Joint):
         self, name: str, joints: tuple[Driven, ...], factors: tuple[float, ...], **more: Any
     ) -> None:
         for joint in joints:
-            if not isinstance(joint, Driven):
+            if not isinstance(joint, _Along):
                 raise InputError(
                     f"{type(self).__name__.lower()} {name!r}: joint", joint,
                     "joints with a free direction: hinge, slider, cylindrical",
                 )  # fmt: skip
         self.links = joints
         dynamic = next((j for j in joints if j.body_a.dynamic), joints[0])
+        # whether the bodies of the coupled joint meet is for that joint to say
+        more = {"collide_connected": bool(dynamic._get("collides"))} | more
         super().__init__(dynamic.body_a, dynamic.body_b, None, name, **more)
         factor = [self._number("ratio", one) for one in factors]
         if not all(math.isfinite(one) and one != 0.0 for one in factor):

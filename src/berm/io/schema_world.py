@@ -11,7 +11,6 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, mod
 
 from berm.io.schema import (
     ZERO,
-    BodyPart,
     MaterialPart,
     NotNegative,
     Number,
@@ -20,6 +19,7 @@ from berm.io.schema import (
     Vec3,
     _number,
 )
+from berm.io.schema_bodies import BodyPart
 from berm.io.schema_cloth import ClothPart
 from berm.io.schema_clusters import ClusterPart, ClustersPart
 from berm.io.schema_joints import AnyJoint
