@@ -174,6 +174,9 @@ BAD = {
     "axes not square": (
         "joints: [{kind: universal, body: arm, axis: [1, 0, 0], axis_b: [1, 1, 0]}]",
         r"joints\[0\].*square"),
+    "axes the wrong way": (
+        "joints: [{kind: hinge, body: arm, axis: [1, 0, 0], axis_b: [-2, 0, 0]}]",
+        r"joints\[0\].*not opposite"),
     "key of another kind": ("joints: [{kind: ball, body: arm, axes: [1, 0, 0]}]",
                             r"joints\[0\].axes: unknown key"),
 }  # fmt: skip

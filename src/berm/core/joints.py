@@ -30,6 +30,7 @@ NONE, SPEED, POSITION, FORCE = range(4)
 DRIVES = ("none", "speed", "position", "force")
 COMPLIANCE = 1e-10  # m/N or rad/(N m): of a joint that nothing was said about
 SETTLE = 0.1  # s: a position drive heads for its target with the speed that needs this time
+OPPOSITE = -1.0 + 1e-9  # cosine between two axes: no least turn leads from one to the other
 MOST_LINKED = 3  # joints that a gear or differential couples
 
 
@@ -413,7 +414,13 @@ class _Along(Driven):
     ) -> None:  # fmt: skip
         super().__init__(body_a, body_b, anchor, name, **more)
         mine = self._axis("axis", axis)
-        self.axes = mine, mine if axis_b is None else self._axis("axis_b", axis_b)
+        theirs = mine if axis_b is None else self._axis("axis_b", axis_b)
+        if float(mine @ theirs) < OPPOSITE:
+            raise InputError(
+                f"{self.label}: axis_b", theirs.tolist(),
+                f"an axis that is not opposite to the other one, {mine.tolist()}",
+            )  # fmt: skip
+        self.axes = mine, theirs
 
     def _axis(self, what: str, value: Vector) -> Array:
         axis = self._vector(what, value)

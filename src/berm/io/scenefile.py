@@ -185,7 +185,19 @@ def _load_world(source: Source, problems: Problems, file: Path) -> LoadedScene:
             with problems.at("bodies", i):
                 drafts[body.name] = mechanism.draft(made)
         bodies.append(made)
-    mechanism.check_joints(read.joints, drafts, taken, problems)
+    machines: list[Any] = []
+    joints: dict[str, Any] = {}
+    for i, part in enumerate(read.urdf):
+        stuff = _find_material(part.material, materials, problems, "urdf", i)
+        with problems.at("urdf", i):
+            machine = part.plan(folder, stuff)
+            for name in sorted(taken & set(machine.drafts)):
+                problems.add(("urdf", i), f"body {name!r} is there already; allowed: a new prefix")
+            taken |= set(machine.drafts)
+            drafts |= machine.drafts
+            joints |= {machine.prefix + key: joint for key, joint in machine.joints.items()}
+            machines.append(machine)
+    mechanism.check_joints(read.joints, drafts, taken, problems, joints)
     for key in ("grains", "clusters", "cloths", "emitters"):
         for i, part in enumerate(getattr(read, key)):
             _find_material(part.material, materials, problems, key, i)
@@ -221,9 +233,18 @@ def _load_world(source: Source, problems: Problems, file: Path) -> LoadedScene:
         for i, made in enumerate(bodies):
             with found.at("bodies", i):
                 world.add_body(**made)
+        for i, machine in enumerate(machines):
+            with found.at("urdf", i):
+                for made in machine.bodies:
+                    world.add_body(**made)
         found.stop_if_any()
         known = {body.name: body for body in world.bodies}
-        mechanism.make_joints(read.joints, known, found, world.add_joint)
+        joined: dict[str, Any] = {}
+        for i, machine in enumerate(machines):
+            with found.at("urdf", i):
+                new = machine.join(known, world.add_joint)
+                joined |= {machine.prefix + key: joint for key, joint in new.items()}
+        mechanism.make_joints(read.joints, known, found, world.add_joint, joined)
         for i, pack in enumerate(read.grains):
             with found.at("grains", i):
                 seed = int(np.random.SeedSequence((read.seed, 1, i)).generate_state(1)[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -37,7 +37,7 @@ class AnyPart(Part):
         """Return the names of the joints that it needs, by key."""
         return {}
 
-    def placed(self, frames: Mapping[str | None, Frame]) -> AnyPart:
+    def placed(self, frames: Mapping[str | None, Frame]) -> Self:
         """Return it with what is given in frames of the bodies (None: the world) in the world's."""
         return self
 
@@ -64,7 +64,7 @@ class JointPart(AnyPart):
         """Return the names of the bodies that it needs, by key."""
         return {"body": self.body} | ({} if self.to is None else {"to": self.to})
 
-    def placed(self, frames: Mapping[str | None, Frame]) -> JointPart:
+    def placed(self, frames: Mapping[str | None, Frame]) -> Self:
         """Return it with what is given in frames of the bodies (None: the world) in the world's."""
         mine, theirs = frames[self.body], frames[self.to]
         new: dict[str, Any] = {"anchor": mine.point(self.anchor or ZERO)}
