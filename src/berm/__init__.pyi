@@ -14,8 +14,14 @@ from berm.core.errors import InputError as InputError
 from berm.core.errors import SimulationError as SimulationError
 from berm.core.inputs import Inputs as Inputs
 from berm.core.joints import Ball as Ball
+from berm.core.joints import Cylindrical as Cylindrical
+from berm.core.joints import Differential as Differential
+from berm.core.joints import Distance as Distance
+from berm.core.joints import Gear as Gear
 from berm.core.joints import Hinge as Hinge
 from berm.core.joints import Slider as Slider
+from berm.core.joints import Spring as Spring
+from berm.core.joints import Universal as Universal
 from berm.core.joints import Weld as Weld
 from berm.core.materials import Material as Material
 from berm.core.materials import calibrate as calibrate
@@ -38,6 +44,7 @@ from berm.core.shapes import Sphere as Sphere
 from berm.exports.base import export as export
 from berm.io.recording import Recorder as Recorder
 from berm.io.recording import Recording as Recording
+from berm.io.urdf import load_urdf as load_urdf
 from berm.kernels.jit import set_threads as set_threads
 from berm.scenes.base import scene as scene
 from berm.solvers.dem.solver import DEM as DEM

@@ -4,16 +4,38 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
-TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.md"
+from berm.io.scenefile import load_scene
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def run_blocks(page: str, least: int) -> dict[str, Any]:
+    """Run all Python of a page as one program; return its names."""
+    blocks = re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(), flags=re.S)
+    assert len(blocks) >= least
+    names: dict[str, Any] = {}
+    for number, block in enumerate(blocks):
+        exec(compile(block, f"{page} block {number}", "exec"), names)
+    return names
+
+
+def test_machines_run(capsys):
+    names = run_blocks("machines.md", 5)
+    printed = capsys.readouterr().out
+    assert "the pin bears" in printed and "the ram pushes" in printed
+    (scene,) = re.findall(r"```yaml\n(.*?)```", (DOCS / "machines.md").read_text(), flags=re.S)
+    file = names["folder"] / "yard.yaml"
+    file.write_text(scene)
+    world = load_scene(file).build()
+    assert len(world.bodies) == 6 and len(world.joints) == 8
+    world.run(0.1)
+    assert {"left_elbow", "right_ram", "door"} <= {joint.name for joint in world.joints}
 
 
 def test_tutorial_runs(capsys):
-    blocks = re.findall(r"```python\n(.*?)```", TUTORIAL.read_text(), flags=re.S)
-    assert len(blocks) >= 6
-    names: dict[str, object] = {}
-    for number, block in enumerate(blocks):
-        exec(compile(block, f"{TUTORIAL.name} block {number}", "exec"), names)
+    run_blocks("tutorial.md", 6)
     printed = capsys.readouterr().out
     assert "floor carries" in printed and "frames" in printed
 

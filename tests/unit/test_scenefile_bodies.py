@@ -46,7 +46,7 @@ def test_bodies_and_joints_are_built(tmp_path):
     assert [type(joint) for joint in world.joints] == [Hinge, Ball, Weld, Slider]
     assert hinge.body_b is None and world.joints[1].body_b is arm
     assert hinge.limits == pytest.approx((-math.pi / 2, math.pi / 4))
-    assert hinge.motor == (1.0, 3.0)
+    assert hinge.motor == ("speed", 1.0, 3.0)
     world.step()
 
 

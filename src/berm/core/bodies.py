@@ -399,8 +399,9 @@ class Body:
     ) -> None:
         """Make the body dynamic: mass (kg) and inertia from shape and density (kg/m^3), or mass.
 
-        inertia (3, 3) about the centre of mass, kg m^2, and centre (3,) in m, both in the body's
-        frame, are taken instead of the shape's where they are given, with `mass`.
+        inertia (3, 3), or moments (3,), about the centre of mass, kg m^2, and centre (3,) in m,
+        both in the body's frame, are taken instead of the shape's where they are given, with
+        `mass`.
         """
         name = self.name
         if self.driven:
@@ -431,9 +432,16 @@ class Body:
         if inertia is not None:
             if mass is None:
                 raise InputError(f"body {name!r}: inertia", "no mass", "inertia together with mass")
-            matrix = np.array(inertia, float)
+            try:
+                matrix = np.array(inertia, float)
+            except (TypeError, ValueError):
+                matrix = np.zeros(0)
+            if matrix.shape == (3,):
+                matrix = np.diag(matrix)
             if matrix.shape != (3, 3) or not np.allclose(matrix, matrix.T, rtol=1e-6, atol=1e-12):
-                raise InputError(f"body {name!r}: inertia", inertia, "a symmetric 3 x 3 matrix")
+                raise InputError(
+                    f"body {name!r}: inertia", inertia, "three moments, or a symmetric 3 x 3 matrix"
+                )
             given = (0.0, 0.0, 0.0) if centre is None else centre
             middle = checks.vector(f"body {name!r}: centre", given)
             try:

@@ -30,6 +30,7 @@ NONE, SPEED, POSITION, FORCE = range(4)
 DRIVES = ("none", "speed", "position", "force")
 COMPLIANCE = 1e-10  # m/N or rad/(N m): of a joint that nothing was said about
 SETTLE = 0.1  # s: a position drive heads for its target with the speed that needs this time
+OPPOSITE = -1.0 + 1e-9  # cosine between two axes: no least turn leads from one to the other
 MOST_LINKED = 3  # joints that a gear or differential couples
 
 
@@ -413,7 +414,13 @@ class _Along(Driven):
     ) -> None:  # fmt: skip
         super().__init__(body_a, body_b, anchor, name, **more)
         mine = self._axis("axis", axis)
-        self.axes = mine, mine if axis_b is None else self._axis("axis_b", axis_b)
+        theirs = mine if axis_b is None else self._axis("axis_b", axis_b)
+        if float(mine @ theirs) < OPPOSITE:
+            raise InputError(
+                f"{self.label}: axis_b", theirs.tolist(),
+                f"an axis that is not opposite to the other one, {mine.tolist()}",
+            )  # fmt: skip
+        self.axes = mine, theirs
 
     def _axis(self, what: str, value: Vector) -> Array:
         axis = self._vector(what, value)
@@ -557,13 +564,15 @@ class Gear(Joint):
         self, name: str, joints: tuple[Driven, ...], factors: tuple[float, ...], **more: Any
     ) -> None:
         for joint in joints:
-            if not isinstance(joint, Driven):
+            if not isinstance(joint, _Along):
                 raise InputError(
                     f"{type(self).__name__.lower()} {name!r}: joint", joint,
                     "joints with a free direction: hinge, slider, cylindrical",
                 )  # fmt: skip
         self.links = joints
         dynamic = next((j for j in joints if j.body_a.dynamic), joints[0])
+        # whether the bodies of the coupled joint meet is for that joint to say
+        more = {"collide_connected": bool(dynamic._get("collides"))} | more
         super().__init__(dynamic.body_a, dynamic.body_b, None, name, **more)
         factor = [self._number("ratio", one) for one in factors]
         if not all(math.isfinite(one) and one != 0.0 for one in factor):

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 
-from berm.core.bodies import Body
 from berm.core.errors import InputError
 from berm.core.materials import MATERIALS, Material
 from berm.core.registry import Registry
+from berm.io import mechanism
 from berm.io.positions import Source, read_toml, read_yaml
 from berm.io.problems import Problems, SceneFileError, near, show
 from berm.io.schema import Part
@@ -167,7 +167,7 @@ def _load_world(source: Source, problems: Problems, file: Path) -> LoadedScene:
     materials = _check_materials(read, problems)
     bodies: list[dict[str, Any]] = []
     taken: set[str] = set()
-    drafts: dict[str, Body] = {}
+    drafts: dict[str, Any] = {}
     for i, body in enumerate(read.bodies):
         made: dict[str, Any] = {"position": body.position, "name": body.name}
         made["material"] = _find_material(body.material, materials, problems, "bodies", i)
@@ -183,9 +183,21 @@ def _load_world(source: Source, problems: Problems, file: Path) -> LoadedScene:
         made |= body.free()
         if body.name is not None and "shape" in made:
             with problems.at("bodies", i):
-                drafts[body.name] = _draft(made, materials)
+                drafts[body.name] = mechanism.draft(made)
         bodies.append(made)
-    _check_joints(read, drafts, taken, problems)
+    machines: list[Any] = []
+    joints: dict[str, Any] = {}
+    for i, part in enumerate(read.urdf):
+        stuff = _find_material(part.material, materials, problems, "urdf", i)
+        with problems.at("urdf", i):
+            machine = part.plan(folder, stuff)
+            for name in sorted(taken & set(machine.drafts)):
+                problems.add(("urdf", i), f"body {name!r} is there already; allowed: a new prefix")
+            taken |= set(machine.drafts)
+            drafts |= machine.drafts
+            joints |= {machine.prefix + key: joint for key, joint in machine.joints.items()}
+            machines.append(machine)
+    mechanism.check_joints(read.joints, drafts, taken, problems, joints)
     for key in ("grains", "clusters", "cloths", "emitters"):
         for i, part in enumerate(getattr(read, key)):
             _find_material(part.material, materials, problems, key, i)
@@ -221,11 +233,18 @@ def _load_world(source: Source, problems: Problems, file: Path) -> LoadedScene:
         for i, made in enumerate(bodies):
             with found.at("bodies", i):
                 world.add_body(**made)
+        for i, machine in enumerate(machines):
+            with found.at("urdf", i):
+                for made in machine.bodies:
+                    world.add_body(**made)
         found.stop_if_any()
         known = {body.name: body for body in world.bodies}
-        for i, joint in enumerate(read.joints):
-            with found.at("joints", i):
-                world.add_joint(joint.make(known))
+        joined: dict[str, Any] = {}
+        for i, machine in enumerate(machines):
+            with found.at("urdf", i):
+                new = machine.join(known, world.add_joint)
+                joined |= {machine.prefix + key: joint for key, joint in new.items()}
+        mechanism.make_joints(read.joints, known, found, world.add_joint, joined)
         for i, pack in enumerate(read.grains):
             with found.at("grains", i):
                 seed = int(np.random.SeedSequence((read.seed, 1, i)).generate_state(1)[0])
@@ -270,36 +289,6 @@ def _check_materials(read: WorldFile, problems: Problems) -> dict[str, Material]
         with problems.at("materials", i):
             materials[part.name] = part.make()
     return materials
-
-
-def _draft(made: Mapping[str, Any], materials: Mapping[str, Material]) -> Body:
-    """Return a body as the world will have it, so that what is wrong shows before the run."""
-    given = made["material"]
-    stuff = MATERIALS.get(given) if isinstance(given, str) else given
-    body = Body(made["shape"], made["name"], 0, made["position"], made.get("rotation"),
-                made.get("motion"))  # fmt: skip
-    if made.get("dynamic"):
-        density = made["density"] if made["density"] is not None else stuff.density
-        body.set_free(density, made["mass"], made["velocity"], made["angular_velocity"])
-    return body
-
-
-def _check_joints(
-    read: WorldFile, drafts: Mapping[str, Body], taken: set[str], problems: Problems
-) -> None:
-    """Make every joint once, between drafts of the bodies."""
-    known = sorted(name for name in taken if name)
-    for i, joint in enumerate(read.joints):
-        names = joint.names()
-        for key, name in names.items():
-            if name not in known:
-                listed = ", ".join(known) or "none: give bodies a name"
-                problems.add(
-                    ("joints", i, key), f"got {name!r}; allowed: {listed}{near(name, known)}"
-                )
-        if all(name in drafts for name in names.values()):
-            with problems.at("joints", i):
-                joint.make(drafts)
 
 
 def _find_material(

@@ -11,7 +11,6 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, mod
 
 from berm.io.schema import (
     ZERO,
-    BodyPart,
     MaterialPart,
     NotNegative,
     Number,
@@ -20,9 +19,11 @@ from berm.io.schema import (
     Vec3,
     _number,
 )
+from berm.io.schema_bodies import BodyPart
 from berm.io.schema_cloth import ClothPart
 from berm.io.schema_clusters import ClusterPart, ClustersPart
 from berm.io.schema_joints import AnyJoint
+from berm.io.schema_urdf import UrdfPart
 
 
 def _pair(value: Any) -> Any:
@@ -251,6 +252,8 @@ class WorldFile(Part):
     """What grains collide with."""
     joints: list[AnyJoint] = Field(default_factory=list)
     """What holds bodies together."""
+    urdf: list[UrdfPart] = Field(default_factory=list)
+    """Machines from URDF files: more bodies and joints."""
     grains: list[GrainsPart] = Field(default_factory=list)
     """Grains that are there at the start."""
     clusters: list[ClustersPart] = Field(default_factory=list)

@@ -149,7 +149,8 @@ def load_all() -> None:
 def require(solver: Solver | type[Solver], capability: str, what: str) -> None:
     """Refuse `what` where the solver cannot take it, and name those that can."""
     if capability in solver.can:
-        solver.check_can(capability, what)
+        if isinstance(solver, Solver):
+            solver.check_can(capability, what)
         return
     load_all()
     able = ", ".join(name for name in SOLVERS if capability in SOLVERS.get(name).can)

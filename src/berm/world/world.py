@@ -205,13 +205,17 @@ class World(Shown):
         velocity: npt.ArrayLike = (0.0, 0.0, 0.0),
         angular_velocity: npt.ArrayLike = (0.0, 0.0, 0.0),
         particle_radius: float | None = None,
+        inertia: npt.ArrayLike | None = None,
+        centre: npt.ArrayLike | None = None,
     ) -> Body:
         """Add a body; its force and torque can be read after each step.
 
         Without a motion it stays where it is; `dynamic` lets forces move it: mass (kg) and inertia
-        come from the shape and a density (kg/m^3, default the material's), or from `mass`. Where
-        grains rotate (solver "dem"), a dynamic body is covered with particles of `particle_radius`
-        (m; default the grains' mean radius) through which it meets everything else.
+        come from the shape and a density (kg/m^3, default the material's), or from `mass`. With it,
+        inertia (3, 3) or moments (3,) about the centre of mass (kg m^2) and centre (3,) in m, in
+        the body's frame (default its origin), replace the shape's. Where grains rotate (solver
+        "dem"), a dynamic body is covered with particles of `particle_radius` (m; default the
+        grains' mean radius) through which it meets everything else.
         """
         label = name or f"{type(shape).__name__.lower()}{len(self.bodies)}"
         if any(body.name == label for body in self.bodies):
@@ -221,9 +225,11 @@ class World(Shown):
             require(self.solver, "bodies", f"dynamic body {label!r}")
             if density is None:
                 density = self.materials[body.material].density
-            body.set_free(density, mass, velocity, angular_velocity)
+            body.set_free(density, mass, velocity, angular_velocity, inertia, centre)
         elif (
-            density is not None or mass is not None or np.any(velocity) or np.any(angular_velocity)
+            any(given is not None for given in (density, mass, inertia, centre))
+            or np.any(velocity)
+            or np.any(angular_velocity)
         ):
             raise InputError(
                 f"body {label!r}: density, mass or velocity", body.kind, "only with dynamic=True"
