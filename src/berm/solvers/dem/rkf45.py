@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +36,7 @@ ERROR = tuple(a - b for a, b in zip(FIFTH, FOURTH, strict=True))
 
 SAFETY, SHRINK, GROW = 0.9, 0.2, 4.0
 FIRST = 1e-2  # of the contact time: the first step that is tried
+SOON = 1.0  # s after which a long step is announced
 SMALLEST = 1e-9  # of the world's step, below which something is wrong
 
 
@@ -53,6 +56,7 @@ def advance(
     with clock.stage("solve"):
         slope = state.slope(gone, dem.rkf_elapsed, dt, keep=True)
         push = dem.total.copy()
+    began = time.perf_counter()  # kernels are compiled by now
     while gone < dt * (1.0 - 1e-12):
         h = min(h, dt - gone, state.longest())
         with clock.stage("solve"):
@@ -82,6 +86,10 @@ def advance(
         if gone < dt * (1.0 - 1e-12) or wanted >= dem.rkf_step:
             dem.rkf_step = wanted  # a step that the end cut short says nothing
         h = wanted
+        ahead = (dt - gone) / h
+        spent = time.perf_counter() - began
+        if spent > SOON:  # then the size of the steps has settled
+            dem.portions.tell(ahead, partial(dem._effort, dt, taken + ahead), spent / taken)
     dem.total = held
     return 1.0 / dt, taken
 

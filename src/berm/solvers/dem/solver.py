@@ -27,6 +27,7 @@ from berm.solvers.dem import rkf45
 from berm.solvers.dem.seats import seats_of
 from berm.solvers.dem.start import check_start
 from berm.solvers.options import choice, made_by, number, whole
+from berm.solvers.portions import Portions
 from berm.solvers.search.list_rooms import rooms
 from berm.solvers.search.pair_list import PairList
 from berm.solvers.walls.boundaries import Boundaries
@@ -106,6 +107,7 @@ class DEM(Solver):
         self.ground_seen = 0  # updates of height fields that `walls` knows
         self.seats: tuple[Array, ...] = ()  # blocks of the bodies, for ...
         self.seated_for = -1  # ... the list of this number
+        self.portions = Portions()  # of the small steps
         self.rkf_step = 0.0  # s, the last that RKF45 took
         self.rkf_elapsed = 0.0  # s, since contacts have kept their memory
 
@@ -154,33 +156,45 @@ class DEM(Solver):
         """Leap-frog with fixed steps; the list is made anew when a sphere has gone too far."""
         done, due = 0, False
         while True:
-            with clock.stage("solve"):
-                done = self._leap(world, dt, steps, done, due)
+            until = done + self.portions.take(steps - done)
+            with clock.stage("solve"), self.portions.timed() as count:
+                now = self._leap(world, dt, steps, done, until, due)
+                count(now - done)
+            done, due = now, now < until
             if done == steps:
                 return
-            with clock.stage("search"):
-                self._search(world, (done + 1) / steps, report)
-            due = True
+            if due:
+                with clock.stage("search"):
+                    self._search(world, (done + 1) / steps, report)
+            self.portions.tell(steps - done, lambda: self._effort(dt, steps))
 
-    def _leap(self, world: WorldView, dt: float, steps: int, done: int, due: bool) -> int:
-        """Steps from `done` on; returns how many are done when the list is stale, or `steps`."""
+    def _leap(
+        self, world: WorldView, dt: float, steps: int, done: int, until: int, due: bool
+    ) -> int:
+        """Steps from `done` to `until`; returns how many are done when the list is stale."""
         h = dt / steps
-        return self._run(world, dt, done, steps, due, h, False, h, True, 0.0)
+        return self._run(world, dt, done, until, steps, due, h, False, h, True, 0.0)
+
+    def _effort(self, dt: float, steps: float) -> str:
+        return (
+            f"solver dem: a step of {dt:.3g} s takes {steps:,.0f} small steps of {dt / steps:.2g} "
+            "s, which stiffness, damping and the lightest grain ask for"
+        )
 
     def forces(
         self, world: WorldView, elapsed: float, dt: float, fraction: float, keep: bool
     ) -> None:
         """Set grains.force to the forces of all contacts, `elapsed` (s) after the last memory."""
         world.grains.force[: world.grains.n] = 0.0
-        self._run(world, dt, 0, 1, False, 0.0, True, elapsed, keep, fraction)
+        self._run(world, dt, 0, 1, 1, False, 0.0, True, elapsed, keep, fraction)
 
     def _run(self, world: WorldView, dt: float, *how: Any) -> int:
         g, c = world.grains, world.clumps
-        done, steps, due, h, *rest = how
+        done, until, steps, due, h, *rest = how
         alike = bool((g.material[: g.n] == g.material[0]).all())
         stale = np.zeros(self.pairs.slabs + -(-c.n // body_blocks.CHUNK), np.bool_)
         now = leap_frog.advance(
-            done, steps, due, h, np.asarray(world.gravity), g.owner, self.pairs.ref, stale,
+            done, until, steps, due, h, np.asarray(world.gravity), g.owner, self.pairs.ref, stale,
             self.kept + 1.0, *rest, *self._laws(), *self._lists(), g.x, g.v, g.spin, g.material,
             alike, len(world.materials), self.table, g.force, 1.0 / dt, *self._bounds(), c.first,
             c.rows, c.place, c.pace, c.turn, c.momentum, *self._seats(world), self.stats,

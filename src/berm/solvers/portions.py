@@ -1,0 +1,81 @@
+"""Long loops of a kernel in portions, so that Ctrl-C is heard and a long wait is announced.
+
+Signals reach Python between two calls of kernels only. A loop that may run for long is therefore
+called for so many turns as take a fraction of a second, by the cost of the portion before. The
+kernels see to it that results do not depend on where portions end.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+PORTION = 0.25  # s that a call of a kernel is to take
+FIRST = 16  # turns of the first portion, whose cost is not known
+SURE = 0.05  # s that a portion has to take for its cost to tell what the rest will take
+LONG = 10.0  # s from which on the rest of a step is announced
+
+
+class Portions:
+    """Chooses how many turns of a loop the next call of a kernel does, and knows what they cost."""
+
+    def __init__(self) -> None:
+        self.cost = 0.0  # s a turn, as measured at last; 0: not known
+        self._sure = False  # the cost is good enough to tell
+        self._fresh = True  # the first portion may compile
+        self._told = False
+
+    def take(self, left: int) -> int:
+        """Return how many of the turns that are left the next call does: 1 or more."""
+        if self.cost == 0.0:
+            return min(left, FIRST)
+        return max(1, min(left, int(PORTION / self.cost)))
+
+    @contextmanager
+    def timed(self) -> Iterator[Callable[[int], None]]:
+        """Measure what happens inside; the function that is yielded takes the turns done."""
+        turns = 0
+
+        def count(done: int) -> None:
+            nonlocal turns
+            turns = done
+
+        begin = time.perf_counter()
+        yield count
+        seconds = time.perf_counter() - begin
+        self._sure = seconds > SURE and turns > 0 and not self._fresh
+        if turns > 0:
+            self.cost, self._fresh = max(seconds / turns, 1e-9), False
+
+    def tell(
+        self, left: float, what: Callable[[], str], cost: float | None = None, depth: int = 5
+    ) -> None:
+        """Warn once if the turns that are left take long; what: says which step takes how many.
+
+        cost: s a turn, where the caller has measured it. depth: frames from here to the user.
+        """
+        if self._told or (cost is None and not self._sure):
+            return
+        seconds = left * (self.cost if cost is None else cost)
+        if seconds > LONG:
+            self._told = True
+            warnings.warn(
+                f"{what()}: about {spoken(seconds)} on this machine; Ctrl-C stops it",
+                stacklevel=depth,
+            )
+
+
+def spoken(seconds: float) -> str:
+    """Return a time as a person says it: 40 s, 12 min, 3.5 h, 20 days, 4 years."""
+    value, unit = seconds, "s"
+    for name, size, enough in (
+        ("min", 60.0, 100.0),
+        ("h", 3600.0, 6000.0),
+        ("days", 86400.0, 48 * 3600.0),
+        ("years", 365 * 86400.0, 2 * 365 * 86400.0),
+    ):
+        if seconds >= enough:
+            value, unit = seconds / size, name
+    return f"{value:,.0f} {unit}" if value >= 9.95 else f"{value:.1f} {unit}"
