@@ -12,9 +12,11 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-PORTION = 0.25  # s that a call of a kernel is to take
+PORTION = 0.25  # s that a call of a kernel is to take where there is more to do
+WHOLE = 0.75  # s: what takes no longer is done in one call
 FIRST = 16  # turns of the first portion, whose cost is not known
 SURE = 0.05  # s that a portion has to take for its cost to tell what the rest will take
+SOON = 1.0  # s after which a loop in Python is sure of its pace
 LONG = 10.0  # s from which on the rest of a step is announced
 
 
@@ -31,6 +33,8 @@ class Portions:
         """Return how many of the turns that are left the next call does: 1 or more."""
         if self.cost == 0.0:
             return min(left, FIRST)
+        if left * self.cost < WHOLE:
+            return left
         return max(1, min(left, int(PORTION / self.cost)))
 
     @contextmanager
@@ -49,21 +53,27 @@ class Portions:
         if turns > 0:
             self.cost, self._fresh = max(seconds / turns, 1e-9), False
 
-    def tell(
-        self, left: float, what: Callable[[], str], cost: float | None = None, depth: int = 5
-    ) -> None:
+    def tell(self, left: float, what: Callable[[], str], depth: int = 5) -> None:
         """Warn once if the turns that are left take long; what: says which step takes how many.
 
-        cost: s a turn, where the caller has measured it. depth: frames from here to the user.
+        depth: frames from here to who called `world.step`.
         """
-        if self._told or (cost is None and not self._sure):
-            return
-        seconds = left * (self.cost if cost is None else cost)
-        if seconds > LONG:
+        if self._sure:
+            self._warn(left * self.cost, what, depth)
+
+    def tell_pace(
+        self, done: float, left: float, seconds: float, what: Callable[[], str], depth: int = 5
+    ) -> None:
+        """As `tell` for a loop in Python, of which `done` turns took so many seconds."""
+        if seconds > SOON:
+            self._warn(left * seconds / done, what, depth)
+
+    def _warn(self, seconds: float, what: Callable[[], str], depth: int) -> None:
+        if seconds > LONG and not self._told:
             self._told = True
             warnings.warn(
                 f"{what()}: about {spoken(seconds)} on this machine; Ctrl-C stops it",
-                stacklevel=depth,
+                stacklevel=depth + 1,
             )
 
 

@@ -36,7 +36,6 @@ ERROR = tuple(a - b for a, b in zip(FIFTH, FOURTH, strict=True))
 
 SAFETY, SHRINK, GROW = 0.9, 0.2, 4.0
 FIRST = 1e-2  # of the contact time: the first step that is tried
-SOON = 1.0  # s after which a long step is announced
 SMALLEST = 1e-9  # of the world's step, below which something is wrong
 
 
@@ -86,10 +85,8 @@ def advance(
         if gone < dt * (1.0 - 1e-12) or wanted >= dem.rkf_step:
             dem.rkf_step = wanted  # a step that the end cut short says nothing
         h = wanted
-        ahead = (dt - gone) / h
-        spent = time.perf_counter() - began
-        if spent > SOON:  # then the size of the steps has settled
-            dem.portions.tell(ahead, partial(dem._effort, dt, taken + ahead), spent / taken)
+        ahead, spent = (dt - gone) / h, time.perf_counter() - began
+        dem.portions.tell_pace(taken, ahead, spent, partial(dem._effort, dt, taken + ahead))
     dem.total = held
     return 1.0 / dt, taken
 
