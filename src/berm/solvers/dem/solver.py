@@ -245,15 +245,18 @@ class DEM(Solver):
     # ---- laws and step sizes ---------------------------------------------------------------
 
     def _tabulate(self, world: WorldView) -> None:
-        """Fill `table` anew if materials have changed, or what grains are made of.
+        """Fill `table` anew if materials have changed, or what grains are made of."""
+        self.tabulated, self.table = self._numbers(world)
+
+    def _numbers(self, world: WorldView) -> tuple[list[Any], Array]:
+        """What `tabulated` and `table` are for the world as it is; the same where they hold.
 
         Boundaries do not meet each other, so that a law need not know what they would do.
         """
         of_grains = world.grains.material[: world.grains.n]
         grown = (np.bincount(of_grains, minlength=len(world.materials)) > 0).tolist()
         if self.tabulated == [world.materials, grown]:
-            return
-        self.tabulated = [list(world.materials), grown]
+            return self.tabulated, self.table
         roles = ("normal", "tangential", "rolling", "cohesion")
         kinds = list(zip(world.materials, grown, strict=True))
         rows = [
@@ -263,7 +266,7 @@ class DEM(Solver):
             for a, a_grows in kinds
             for b, b_grows in kinds
         ]
-        self.table = np.array(rows)
+        return [list(world.materials), grown], np.array(rows)
 
     def contact_time(self, world: WorldView) -> float:
         """Shortest duration (s) of a collision of the grains of this world at their top speed."""
@@ -332,8 +335,8 @@ class DEM(Solver):
         i, j, xi = self.touching(world)
         r, q = grains.x[i, 3], grains.x[j, 3]
         kind = grains.material[i] * len(world.materials) + grains.material[j]
-        self._tabulate(world)
-        numbers = self.table[kind, :4].T
+        _, table = self._numbers(world)
+        numbers = table[kind, :4].T
         m_eff = 1.0 / (grains.v[i, 3] + grains.v[j, 3])
         force, energy = normal.elastic(numbers, xi, r * q / (r + q), m_eff)
         return np.asarray(force), np.asarray(energy)
