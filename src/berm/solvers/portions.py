@@ -7,10 +7,8 @@ kernels see to it that results do not depend on where portions end.
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 PORTION = 0.25  # s that a call of a kernel is to take where there is more to do
 WHOLE = 0.75  # s: what takes no longer is done in one call
@@ -37,18 +35,8 @@ class Portions:
             return left
         return max(1, min(left, int(PORTION / self.cost)))
 
-    @contextmanager
-    def timed(self) -> Iterator[Callable[[int], None]]:
-        """Measure what happens inside; the function that is yielded takes the turns done."""
-        turns = 0
-
-        def count(done: int) -> None:
-            nonlocal turns
-            turns = done
-
-        begin = time.perf_counter()
-        yield count
-        seconds = time.perf_counter() - begin
+    def took(self, turns: int, seconds: float) -> None:
+        """Take notice of what the turns of the last call took."""
         self._sure = seconds > SURE and turns > 0 and not self._fresh
         if turns > 0:
             self.cost, self._fresh = max(seconds / turns, 1e-9), False
