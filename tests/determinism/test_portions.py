@@ -111,7 +111,7 @@ def test_portions_take_a_fraction_of_a_second() -> None:
     assert turn(10**6, 0.5) == 1
     assert turn(10**6, 1e-9) == 1
     assert turn(500, 1e-9) == 500  # what is soon done is done in one call
-    size.tell(1e3, lambda: "a step")
+    size.tell(1e4, lambda: "a step")
     size.cost, size._sure = 1e-3, True
     with pytest.warns(UserWarning, match=r"^a step: about 17 min on this machine; Ctrl-C stops it"):
         size.tell(1e6, lambda: "a step")
@@ -131,7 +131,7 @@ def test_times_are_spoken(seconds: float, text: str) -> None:
 
 def paste(integrator: str) -> berm.World:
     """Grains of half a gram with a strong damper: millions of small steps."""
-    material = berm.material("gravel", stiffness=1e5, damping=2000.0, restitution=None)
+    material = berm.material("gravel", stiffness=1e5, damping=20_000.0, restitution=None)
     world = berm.World(dt=2.0, solver=DEM(normal="linear", integrator=integrator))
     world.add_body(berm.Plane(), material=material)
     grid = np.stack(np.meshgrid(*[np.arange(5.0)] * 3), axis=-1).reshape(-1, 3)
@@ -143,20 +143,20 @@ LONG: dict[str, tuple[Callable[[], berm.World], str]] = {
     "dem": (lambda: paste("verlet"), r"a step of 2 s takes [\d,]{8,} small steps"),
     "dem rkf45": (lambda: paste("rkf45"), r"a step of 2 s takes [\d,]{5,} small steps"),
     "p2 iterations": (
-        lambda: heap(berm.P2(iterations=100_000, substeps=100)),
-        "a step takes 100 substeps of 100,000 iterations",
+        lambda: heap(berm.P2(iterations=100_000, substeps=1000)),
+        "a step takes 1,000 substeps of 100,000 iterations",
     ),
     "published substeps": (
-        lambda: heap(berm.P2.published(iterations=100, substeps=100_000)),
-        "a step takes 100,000 substeps of 100 iterations",
+        lambda: heap(berm.P2.published(iterations=1000, substeps=100_000)),
+        "a step takes 100,000 substeps of 1,000 iterations",
     ),
     "vts iterations": (
-        lambda: heap(berm.VTS(iterations=100_000, substeps=50)),
-        "a step takes 50 substeps of 100,000 iterations",
+        lambda: heap(berm.VTS(iterations=100_000, substeps=1000)),
+        "a step takes 1,000 substeps of 100,000 iterations",
     ),
     "vts substeps": (
-        lambda: heap(berm.VTS(substeps=100_000, iterations=50)),
-        "a step takes 100,000 substeps of 50 iterations",
+        lambda: heap(berm.VTS(substeps=100_000, iterations=500)),
+        "a step takes 100,000 substeps of 500 iterations",
     ),
 }
 

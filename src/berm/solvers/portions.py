@@ -15,7 +15,8 @@ WHOLE = 0.75  # s: what takes no longer is done in one call
 FIRST = 16  # turns of the first portion, whose cost is not known
 SURE = 0.05  # s that a portion has to take for its cost to tell what the rest will take
 SOON = 1.0  # s after which a loop in Python is sure of its pace
-LONG = 10.0  # s from which on the rest of a step is announced
+FEW = 10  # turns that it has to have done besides
+LONG = 30.0  # s from which on the rest of a step is announced
 
 
 class Portions:
@@ -53,7 +54,7 @@ class Portions:
         self, done: float, left: float, seconds: float, what: Callable[[], str], depth: int = 5
     ) -> None:
         """As `tell` for a loop in Python, of which `done` turns took so many seconds."""
-        if seconds > SOON:
+        if seconds > SOON and done >= FEW:
             self._warn(left * seconds / done, what, depth)
 
     def _warn(self, seconds: float, what: Callable[[], str], depth: int) -> None:
