@@ -13,7 +13,7 @@ import pytest
 import berm
 from berm.io.layout import FIELDS
 from berm.io.recording import Recorder, Recording
-from berm.scenes.history import History
+from berm.scenes.parts.history import History
 
 SOLVERS: dict[str, Any] = {
     "p2": berm.P2, "published": berm.P2.published, "vts": berm.VTS, "sp": berm.SP,

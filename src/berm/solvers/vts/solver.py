@@ -18,8 +18,8 @@ from berm.kernels.vts import law as at
 from berm.kernels.vts import motion as vts_motion
 from berm.solvers.base import SOLVERS, Solver, Stages, WorldView
 from berm.solvers.cloth.cloth_rows import ClothRows
-from berm.solvers.options import choice, flag, number, whole
 from berm.solvers.multibody.multibody import Multibody
+from berm.solvers.options import choice, flag, number, whole
 from berm.solvers.portions import Portions
 from berm.solvers.vts.body_rows import ROUNDS, BodyRows
 from berm.solvers.vts.grain_rows import GrainContacts, Pairing
@@ -263,10 +263,8 @@ class VTS(Solver):
             if self.record:
                 self._note()
 
-    def _give_back(
-        self, world: WorldView, x: Array, v: Array, h: float, share: float
-    ) -> None:
-        """Hand impulses, forces (share: 1 / step) and, where cloth was among them, particles back."""
+    def _give_back(self, world: WorldView, x: Array, v: Array, h: float, share: float) -> None:
+        """Hand impulses, forces (share: 1 / step) and, where there is cloth, particles back."""
         grains = world.grains
         if self.cloth.count:
             grains.x[: grains.n], grains.v[: grains.n] = x[: grains.n], v[: grains.n]
