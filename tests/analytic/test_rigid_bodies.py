@@ -239,6 +239,7 @@ def test_mass_needs_dynamic():
 
 
 @EACH
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # inf - inf, before it is told
 def test_a_body_that_becomes_infinite_is_named(name):
     world = berm.World(solver=SOLVERS[name]())
     ball = world.add_body(berm.Sphere(0.1), name="ball", dynamic=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import zipfile
@@ -15,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from berm.core.errors import InputError
+from berm.core.errors import InputError, StorageError
 from berm.io import checkpoint
 
 
@@ -96,10 +97,10 @@ def test_failed_save_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.Monk
         checkpoint.save_state({"b": np.array([None])}, path)
 
     def full(_: int) -> None:
-        raise OSError("disk is full")
+        raise OSError(errno.ENOSPC, "disk is full")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="disk is full"):
+    with pytest.raises(StorageError, match=r"c\.npz cannot be written: No space .* before stays"):
         checkpoint.save_state({"a": 2}, path)
     assert checkpoint.load(path) == {"a": 1}
     assert [p.name for p in tmp_path.iterdir()] == ["c.npz"]

@@ -111,6 +111,8 @@ def test_a_mask_marks_rows_and_does_not_list_them(mask):
 def test_coincident_centres_part(solver):
     world = berm.World(solver=solver(), gravity=(0, 0, 0))
     world.add_grains(np.zeros((5, 3)), 0.02)
+    with pytest.warns(UserWarning, match="start 2 radii deep in each other"):
+        world.step()
     world.run(1.0)
     assert np.isfinite(world.grains.position).all()
     far = np.linalg.norm(world.grains.position[:, None] - world.grains.position[None], axis=2)

@@ -399,6 +399,8 @@ def test_whole_after_kill(tmp_path: Path, least: int) -> None:
         world = StandInWorld(3000 + 20 * middle)
         world.step_count, world.time = middle, float(recording.times[middle])
     recorder = Recorder(path, every=0, append=True)
+    with pytest.warns(UserWarning, match=rf"taken over from process {process.pid} on"):
+        recorder.start(world)
     play(world, recorder, 3)
     recorder.close()
     with Recording(path) as recording:

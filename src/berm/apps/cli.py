@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -18,7 +20,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-EXIT_CODES = "Exit codes: 0 ok, 1 check failed, 2 bad input, 3 simulation error, 130 interrupted."
+EXIT_CODES = (
+    "Exit codes: 0 ok, 1 check failed, 2 bad input, 3 simulation error or full disk, "
+    "130 interrupted."
+)
 
 # Options that several commands have.
 Parameters = Annotated[
@@ -90,7 +95,7 @@ def run(
     seed: Seed = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from OUT's checkpoint.")] = False,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace an unfinished run in OUT.")
+        bool, typer.Option("--overwrite", help="Replace the run that lies in OUT.")
     ] = False,
     quiet: Quiet = False,
     pictures: Annotated[bool, typer.Option(help="Draw the side view and the plot.")] = True,
@@ -101,7 +106,8 @@ def run(
 ) -> None:
     """Run a scene; write recording, checkpoint, pictures and summary; check the outcome.
 
-    Ctrl-C leaves a whole recording and a checkpoint; --resume goes on from it, bit for bit.
+    Ctrl-C leaves a whole recording and a checkpoint; --resume goes on from it, bit for bit. A run
+    that lies in OUT is replaced with --overwrite only.
     """
     from berm.apps.job import Request, pairs
     from berm.apps.run import run as go
@@ -125,6 +131,7 @@ def run(
         host=host,
         port=port,
         open_browser=open_browser,
+        command=_typed(),
     )
     raise typer.Exit(go(request))
 
@@ -392,6 +399,17 @@ def schema(
     from berm.apps.listing import schema as show
 
     show(out)
+
+
+def _typed() -> str:
+    """Return the command as it was typed, to be typed once more with a word behind it."""
+    program, *words = sys.argv
+    if Path(program).name == "__main__.py":  # python -m berm
+        return shlex.join(sys.orig_argv)
+    found = shutil.which("berm")
+    if found is not None and Path(found).resolve() == Path(program).resolve():
+        program = "berm"
+    return shlex.join([program, *words])
 
 
 def _words(text: str | None) -> list[str] | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,9 +13,10 @@ from rich.console import Console
 from rich.markup import escape as escape
 from rich.table import Table
 
-from berm.core.errors import BermError, SimulationError
+from berm.core.errors import BermError, SimulationError, StorageError
 
 OK, CHECK_FAILED, BAD_INPUT, SIMULATION_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -30,15 +33,20 @@ class Exit(Exception):
 
 @contextmanager
 def reporting() -> Iterator[None]:
-    """Turn errors into one red message and an exit code; --debug lets them through."""
+    """Turn errors into one red message and an exit code; --debug lets them through.
+
+    Warnings become a line of their own, without the place in the code.
+    """
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.showwarning = say_warning
+            yield
     except BermError as error:
         if settings["debug"]:
             raise
         say_error(str(error))
-        failed = SIMULATION_FAILED if isinstance(error, SimulationError) else BAD_INPUT
-        raise Exit(failed) from None
+        went_wrong = isinstance(error, SimulationError | StorageError)
+        raise Exit(SIMULATION_FAILED if went_wrong else BAD_INPUT) from None
     except KeyboardInterrupt:
         if settings["debug"]:
             raise
@@ -47,11 +55,21 @@ def reporting() -> Iterator[None]:
     except BrokenPipeError:  # `berm scenes | head`
         sys.stderr.close()
         raise Exit(OK) from None
+    except OSError as error:
+        if settings["debug"] or error.errno not in FULL:
+            raise
+        say_error(f"{error.filename or 'a file'} cannot be written: {error.strerror}")
+        raise Exit(SIMULATION_FAILED) from None
 
 
 def say_error(text: str) -> None:
     """Print an error on standard error."""
     err.print(f"[bold red]error:[/] {escape(text)}", soft_wrap=True)
+
+
+def say_warning(message: Warning | str, *where: Any, **more: Any) -> None:
+    """Print a warning on standard error."""
+    err.print(f"[yellow]warning:[/] {escape(str(message))}", soft_wrap=True)
 
 
 def say(text: str) -> None:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 STRAIGHT = 0.95  # r2 of a flank from which on a heap of a scene file counts as one
 STILL = 0.05  # m/s, root mean square: what moves faster is no heap yet
-SIDE_VIEW, RUN_PLOT = "side_view.png", "run.png"
-PICTURE, CLIP = "picture.png", "clip.mp4"
 CLIP_SECONDS, CLIP_SIZE = 4.0, (640, 360)
 
 
@@ -78,19 +76,19 @@ def _pictures(run: Run, angle: float | None) -> dict[str, str]:
         pictures.side_view(
             grains.position,
             grains.radius,
-            folder / SIDE_VIEW,
+            folder / job.SIDE_VIEW,
             angle=angle,
             title=title + (f", angle of repose {angle:.1f}°" if angle is not None else ""),
             view=_broad_side(run.world),
             floor=_floor(run.world),
             cloths=[(cloth.position, cloth.faces) for cloth in run.world.cloths],
         )
-        made["side view"] = SIDE_VIEW
+        made["side view"] = job.SIDE_VIEW
         with Recording(run.recorder.path) as recording:
             columns = recording.columns
         if len(columns["time"]):
-            pictures.run_plot(columns, folder / RUN_PLOT, title=title)
-            made["plot"] = RUN_PLOT
+            pictures.run_plot(columns, folder / job.RUN_PLOT, title=title)
+            made["plot"] = job.RUN_PLOT
     except InputError:
         raise
     except BermError as error:  # no matplotlib: the run itself is fine
@@ -111,20 +109,20 @@ def _rendered(run: Run) -> dict[str, str]:
         with Recording(run.recorder.path) as recording:
             if not len(recording):
                 return made
-            render(recording, run.folder / PICTURE)
-            made["picture"] = PICTURE
+            render(recording, run.folder / job.PICTURE)
+            made["picture"] = job.PICTURE
             span = float(recording.times[-1] - recording.times[0])
             if span > 0:
                 render(
-                    recording, run.folder / CLIP, size=CLIP_SIZE, fps=rate,
+                    recording, run.folder / job.CLIP, size=CLIP_SIZE, fps=rate,
                     speed=max(1.0, span / CLIP_SECONDS), progress=not run.request.quiet,
                 )  # fmt: skip
-                made["clip"] = CLIP
+                made["clip"] = job.CLIP
     except NoGraphics as error:  # the run itself is fine
         say(f"[yellow]not drawn:[/] {console.escape(str(error))}")
     except KeyboardInterrupt:
         say("[yellow]clip cut short[/]")
-        made["clip"] = CLIP
+        made["clip"] = job.CLIP
     return made
 
 

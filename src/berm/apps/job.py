@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".yaml", ".yml", ".toml")
 RECORDING, CHECKPOINT, SUMMARY = "recording.h5", "checkpoint.npz", "summary.json"
+SIDE_VIEW, RUN_PLOT = "side_view.png", "run.png"
+PICTURE, CLIP = "picture.png", "clip.mp4"
+RESULTS = (CHECKPOINT, SUMMARY, SIDE_VIEW, RUN_PLOT, PICTURE, CLIP)  # beside the recording
 FRACTION = re.compile(r"\s*([-+.\deE]+)\s*/\s*([-+.\deE]+)\s*")
 
 
@@ -50,6 +53,7 @@ class Request:
     host: str | None = None
     port: int | None = None
     open_browser: bool = True
+    command: str = ""  # all of it, to be shown
 
     def is_file(self) -> bool:
         """Whether the target is a scene file rather than the name of a scene."""

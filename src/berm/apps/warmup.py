@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 ABOUT = "compiling the kernels: first run of its kind, up to a minute; later ones start at once"
 STEPS = 4
+MOST, LONGEST = 100, 1 / 60  # iterations, substeps and s of a step: more compile nothing else
 RADIUS = 0.02  # m
 
 
@@ -49,8 +50,13 @@ def warm_up(world: World) -> float:
     from berm.world.world import World
 
     begin = time.perf_counter()
-    solver = type(world.solver)(**world.solver.options())
-    small = World(dt=world.dt, solver=solver, precision=world.precision)
+    options = world.solver.options()
+    for name in ("iterations", "substeps"):
+        if name in options:
+            options[name] = min(options[name], MOST)
+    dt = min(world.dt, LONGEST, MOST * (options.get("step_size") or LONGEST))
+    solver = type(world.solver)(**options)
+    small = World(dt=dt, solver=solver, precision=world.precision)
     small.add_body(Plane(), material="steel")
     places = np.stack(np.meshgrid(*[np.arange(4.0)] * 3), axis=-1).reshape(-1, 3)
     small.add_grains((places + 0.5) * 1.95 * RADIUS, RADIUS)
@@ -59,7 +65,7 @@ def warm_up(world: World) -> float:
     for _ in range(STEPS):
         small.step()
     small.remove_grains(tags=[0])
-    small.add_grains([[0.0, 0.0, 20 * RADIUS]], RADIUS, (0.0, 0.0, -50 * RADIUS / world.dt))
+    small.add_grains([[0.0, 0.0, 20 * RADIUS]], RADIUS, (0.0, 0.0, -50 * RADIUS / dt))
     for _ in range(STEPS):
         small.step()
     with contextlib.suppress(OSError):  # a cache that cannot be written compiles every time

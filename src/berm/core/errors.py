@@ -30,3 +30,7 @@ class InputError(BermError, ValueError):
 
 class SimulationError(BermError):
     """The simulation itself went wrong; what was computed before stays valid."""
+
+
+class StorageError(BermError):
+    """What a run writes finds no room, or cannot be written any more; what was written stays."""

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from berm.core.errors import InputError
+from berm.core.errors import InputError, StorageError
 from berm.io import layout
 from berm.io.atomic import whole_files
+from berm.io.storage import reason
 
 if TYPE_CHECKING:
     from berm.world.world import World
@@ -57,8 +58,28 @@ def save_state(
     }
     members = {name: _npy(array) for name, array in arrays.items()}
     manifest["sha256"] = _checksum(manifest, members)
-    with whole_files(path) as (part,), zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr(_MANIFEST, json.dumps(manifest))
+    try:
+        with whole_files(path) as (part,):
+            _write(part, json.dumps(manifest), members)
+    except OSError as error:
+        what = f"checkpoint {path} cannot be written: {reason(error)}"
+        raise StorageError(what + ("; the one of before stays" if path.exists() else "")) from error
+
+
+def size(state: Any) -> int:
+    """Return about how many bytes a checkpoint of this state takes."""
+    if isinstance(state, np.ndarray):
+        return state.nbytes + 256  # a name and two headers
+    if isinstance(state, Mapping):
+        return sum(map(size, state.values())) + 32
+    if isinstance(state, list | tuple):
+        return sum(map(size, state)) + 8
+    return 32
+
+
+def _write(path: Path, manifest: str, members: Mapping[str, bytes]) -> None:
+    with path.open("wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(_MANIFEST, manifest)
         for name, data in members.items():
             archive.writestr(f"{name}.npy", data)
 

@@ -13,13 +13,16 @@ import os
 import time as clock
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import h5py
 import numpy as np
 
-from berm.core.errors import InputError, SimulationError
-from berm.io import layout
+from berm.core.errors import InputError, SimulationError, StorageError
+from berm.core.materials import Material, material
+from berm.io import layout, storage
+from berm.io.continued import CHUNKS, TIME_SLACK, interval, keep_until, make_tables
+from berm.io.lock import Lock
 from berm.io.reading import BodyFrame, Frame, Recording
 
 if TYPE_CHECKING:
@@ -28,8 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BodyFrame", "Frame", "Recorder", "Recording"]
 
-_TIME_SLACK = 1e-6  # of `every`: a step that ends this little before its frame is due counts
-_COPY_ROWS = 1 << 18
+_A_GRAIN, _A_BODY = 80, 256  # bytes that a frame may take, beside whole chunks
 
 
 class Recorder:
@@ -40,7 +42,13 @@ class Recorder:
         (always there), velocity, bodies, cloths, overlap, force and rotation.
     append: keep the frames of an existing file that are not later than the world's time at
         `start` and go on after them (a later frame belongs to a run that was given up).
+    lock: held by the caller; without one, the recorder keeps other writers off the path itself.
+
+    A disk without room ends the recording with a StorageError before a frame is begun, while
+    `spare` bytes are left for a checkpoint; what is written already can be read.
     """
+
+    spare = 0  # bytes that are to stay free on the disk
 
     def __init__(
         self,
@@ -51,6 +59,7 @@ class Recorder:
         scene: str = "",
         parameters: Mapping[str, Any] | Any = None,
         append: bool = False,
+        lock: Lock | None = None,
     ) -> None:
         if not (math.isfinite(every) and every >= 0):
             raise InputError("recorder's every", every, "seconds >= 0 (0 = each step)")
@@ -58,6 +67,8 @@ class Recorder:
         self.fields = layout.check_fields(fields, "recorder's field")
         self.scene, self.parameters, self.append = scene, parameters, append
         self.frames = 0
+        self._lock, self._own_lock = lock or Lock(self.path), lock is None
+        self._failed = ""  # why nothing can be written any more
         self._file: h5py.File | None = None
         self._rows: dict[str, int] = {}
         self._steps: list[tuple[list[float], dict[str, float]]] = []
@@ -80,19 +91,45 @@ class Recorder:
         """Create the file and write the world's present state as a frame, or reopen it."""
         if self._file is not None:
             return
+        if self._failed:
+            raise StorageError(self._failed)
         self._check_solver(world)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._make_folder()
+        if self._own_lock:
+            self._lock.acquire()
+        try:
+            self._open(world)
+        except BaseException:
+            if self._file is None:
+                self._unlock()
+            raise
+
+    def _make_folder(self) -> None:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError("recording cannot be written", str(self.path), str(error)) from error
+
+    def _unlock(self) -> None:
+        if self._own_lock:
+            self._lock.release()
+
+    def _open(self, world: World) -> None:
+        self._check_room(world)
         if self.append and self.path.exists():
-            file = self._keep_until(float(world.time))
+            file = self._go_on(float(world.time))
         else:
             file = self._create(world)
         self._tables = dict(file.items())
         self._rows = {name: table.shape[0] for name, table in file.items()}
         self.frames = self._rows["frames"]
         try:
-            file.swmr_mode = True
-        except (OSError, ValueError, RuntimeError):  # a file system without it: flushed frames
-            file.flush()
+            try:
+                file.swmr_mode = True
+            except (OSError, ValueError, RuntimeError):  # a file system without it: flushed frames
+                file.flush()
+        except (OSError, RuntimeError) as error:
+            self._give_up(file, error)
         self._file, self._world = file, world
         self._wall_start = clock.perf_counter()
         self._log(
@@ -105,13 +142,14 @@ class Recorder:
         for note in self._notes:
             self._log(note)
         self._notes.clear()
-        if self.frames == 0:
-            self._write_frame(world)
+        self._plan_next(self._last_time)
+        if self.frames == 0 or (self.due(float(world.time)) and world.time > self._last_time):
+            self._write_frame(world)  # the first, or one that found no room when it was due
         self._plan_next(float(world.time))
 
     def due(self, time: float) -> bool:
         """Return whether a frame is to be written at this simulated time (s)."""
-        return self.every == 0 or time >= (self._next - _TIME_SLACK) * self.every
+        return self.every == 0 or time >= (self._next - TIME_SLACK) * self.every
 
     def record(self, world: World, report: StepReport | None = None) -> None:
         """Take the step's scalars, and a frame when one is due; call after each step."""
@@ -155,10 +193,20 @@ class Recorder:
             self._log({"event": "close", "time": self._last_time, "error": error})
         finally:
             self._wall_before = self._wall()
-            self._tables.clear()
-            self._file.close()
-            self._file = self._world = None
+            self._let_go()
             self.append = True  # a second run with this recorder goes on
+
+    def _let_go(self) -> None:
+        """Close the file and give the lock up."""
+        file, self._file, self._world = self._file, None, None
+        self._tables.clear()
+        try:
+            if file is not None:
+                file.close()
+        except (OSError, RuntimeError) as error:
+            self._give_up(file, error)
+        finally:
+            self._unlock()
 
     def __enter__(self) -> Recorder:
         return self
@@ -180,7 +228,7 @@ class Recorder:
             file = h5py.File(self.path, "w", libver="latest", locking="best-effort")
         except OSError as error:
             raise InputError("recording cannot be written", str(self.path), str(error)) from error
-        self._make_datasets(file)
+        make_tables(file, self.fields)
         attributes: dict[str, Any] = {
             "format": layout.FORMAT,
             "berm": layout.berm_version(),
@@ -198,49 +246,12 @@ class Recorder:
         file.attrs.update(attributes)
         return file
 
-    def _make_datasets(self, file: h5py.File) -> None:
-        for name, (dtype, row, chunk) in layout.TABLES.items():
-            if name not in layout.OPTIONAL_TABLES or name in self.fields:
-                shape = {"shape": (0, *row), "maxshape": (None, *row), "chunks": (chunk, *row)}
-                file.create_dataset(name, dtype=dtype, **shape)
-
-    def _keep_until(self, time: float) -> h5py.File:
-        """Copy what is not later than `time` to a new file, and put that in the old one's place.
-
-        A copy, because HDF5 refuses to write to a file whose writer was killed.
-        """
-        part = self.path.with_name(self.path.name + ".part")
-        slack = 1e-9 * max(1.0, abs(time))
-        with Recording(self.path) as old, h5py.File(part, "w", libver="latest") as new:
-            self.fields = tuple(old.fields)
-            self._make_datasets(new)
-            new.attrs.update(old.file.attrs.items())
-            frames = int(np.searchsorted(old.times, time + slack, side="right"))
-            frames -= _ends_between(old.times[:frames], float(old.file.attrs["every"]))
-            steps = int(np.searchsorted(old.columns["time"], time + slack, side="right"))
-            rows = {"frames": frames, "steps": steps, "shapes": old.file["shapes"].shape[0]}
-            if frames:
-                index = old.file["frames"][:frames]
-                last = int(index["row"][-1] + index["grains"][-1])
-                rows.update(dict.fromkeys(("position", *layout.OPTIONAL_OF_GRAINS), last))
-                rows["bodies"] = int(index["body_row"][-1] + index["bodies"][-1])
-                rows["cloths"] = old.cloth_rows(frames - 1).stop
-                rows["population"] = int((index["population"] + index["grains"]).max())
-                self._last_time = float(index["time"][-1])
-            for name, table in new.items():
-                _copy(old.file[name], table, rows.get(name, 0))
-            given_up = [n for n in old.notes if (n.get("time") or 0.0) > time + slack]
-            kept = [entry for entry in old.log if entry not in given_up]
-            lines = "".join(json.dumps(entry) + "\n" for entry in kept).encode()
-            new["log"].resize(len(lines), axis=0)
-            new["log"][:] = np.frombuffer(lines, dtype=np.uint8)
-            self._bodies = [body["name"] for body in old.bodies]
-            self._cloths = [cloth["name"] for cloth in old.cloths]
-            self._materials = list(old.materials)
-            self._extra = {name: k for k, name in enumerate(old.extra_names)}
-            self._wall_before = float(new["steps"]["wall"][-1]) if steps else 0.0
-        os.replace(part, self.path)
-        self._population = None
+    def _go_on(self, time: float) -> h5py.File:
+        """Cut the existing file after `time`, take notice of what it holds, and open it."""
+        old = keep_until(self.path, time)
+        self.fields, self._last_time, self._wall_before = old.fields, old.last_time, old.wall
+        self._bodies, self._cloths, self._materials = old.bodies, old.cloths, old.materials
+        self._extra, self._population = old.extra, None
         return h5py.File(self.path, "r+", libver="latest", locking="best-effort")
 
     # ------------------------------------------------------------------ writing
@@ -249,17 +260,50 @@ class Recorder:
         """Append rows to a dataset, send them to the file, and return the first new row."""
         start, table = self._rows[name], self._tables[name]
         if len(values):
-            table.resize(start + len(values), axis=0)
-            table[start:] = values
-            table.flush()
+            try:
+                table.resize(start + len(values), axis=0)
+                table[start:] = values
+                table.flush()
+            except (OSError, RuntimeError) as error:
+                self._give_up(self._file, error)
             self._rows[name] = start + len(values)
         return start
+
+    def _check_room(self, world: World) -> None:
+        """Refuse to begin what the disk has no room for, while all is whole."""
+        needed = CHUNKS + _A_GRAIN * world.grains.n + self.spare
+        needed += _A_BODY * (len(world.bodies) + sum(len(c.position) for c in world.cloths))
+        needed += layout.TABLES["steps"][0].itemsize * len(self._steps)
+        left = storage.room(self.path)
+        if left < needed:
+            raise StorageError(
+                f"no room left to record to {self.path}: {left / 1e6:.1f} MB are free, the next "
+                f"frame and what follows may take {needed / 1e6:.1f} MB; free some, or record "
+                "elsewhere or less often"
+            )
+
+    def _give_up(self, file: h5py.File | None, error: BaseException) -> NoReturn:
+        """Leave the file as it is on the disk, and tell why nothing more can be written."""
+        self._file = self._world = None
+        self._tables.clear()
+        if file is not None:
+            storage.abandon(file)
+        self._unlock()
+        kept = (
+            f"{self.frames} frames up to t = {self._last_time:.6g} s" if self.frames else "no frame"
+        )
+        self._failed = (
+            f"recording {self.path} cannot be written any more: {storage.reason(error)}; it holds "
+            + kept
+        )
+        raise StorageError(self._failed) from error
 
     def _log(self, entry: dict[str, Any]) -> None:
         line = (json.dumps(entry) + "\n").encode()
         self._append("log", np.frombuffer(line, dtype=np.uint8))
 
     def _write_frame(self, world: World) -> None:
+        self._check_room(world)
         grains = world.grains
         order = np.argsort(np.asarray(grains.tag)[: grains.n], kind="stable")
         frame = np.zeros(1, dtype=layout.TABLES["frames"][0])
@@ -277,9 +321,9 @@ class Recorder:
         if "cloths" in self.fields:
             frame["cloths"], frame["cloth_row"] = len(world.cloths), self._write_cloths(world)
         self._write_steps()
-        frame["time"] = self._last_time = float(world.time)
+        frame["time"] = float(world.time)
         self._append("frames", frame)
-        self.frames += 1
+        self._last_time, self.frames = float(world.time), self.frames + 1
 
     def _write_grain_fields(self, world: World, order: np.ndarray) -> None:
         """Write what only the solver knows of each grain, as far as it is wanted."""
@@ -297,8 +341,8 @@ class Recorder:
 
     def _write_materials(self, world: World) -> None:
         """Log materials that are new, or that were changed while running."""
-        for index, material in enumerate(world.materials):
-            described = layout.plain(material)
+        for index, one in enumerate(_materials(world)):
+            described = layout.plain(one)
             if self._materials[index : index + 1] != [described]:
                 self._materials[index : index + 1] = [described]
                 self._log({"event": "material", "index": index, "time": float(world.time),
@@ -336,7 +380,7 @@ class Recorder:
         start = self._rows["cloths"]
         for cloth in world.cloths:
             if cloth.name not in self._cloths:
-                kind = world.add_material(cloth.material)
+                kind = _materials(world).index(_of(cloth))
                 described = layout.describe_cloth(cloth, kind, self._write_array)
                 self._log({"event": "cloth", "id": len(self._cloths), **described})
                 self._cloths.append(cloth.name)
@@ -380,12 +424,25 @@ class Recorder:
         self._steps.clear()
 
     def _plan_next(self, time: float) -> None:
-        if self.every > 0:
-            self._next = _interval(time, self.every) + 1
+        if self.every > 0 and math.isfinite(time):
+            self._next = interval(time, self.every) + 1
 
     def _wall(self) -> float:
         """Return seconds of wall time spent in this run and in those that it continues."""
         return self._wall_before + clock.perf_counter() - self._wall_start
+
+
+def _materials(world: World) -> list[Any]:
+    """Return the world's materials, and those of cloth that no step has added yet."""
+    known = list(world.materials)
+    for cloth in world.cloths:
+        if _of(cloth) not in known:
+            known.append(_of(cloth))
+    return known
+
+
+def _of(cloth: Any) -> Material:
+    return material(cloth.material) if isinstance(cloth.material, str) else cloth.material
 
 
 def _rotations(world: World) -> np.ndarray:
@@ -395,33 +452,3 @@ def _rotations(world: World) -> np.ndarray:
         owner = world.grains.owner[: world.grains.n]
         out[owner >= 0] = world.clumps.q[owner[owner >= 0]]
     return out
-
-
-def _interval(time: float, every: float) -> int:
-    """Return the number of the interval between frames that a time (s) lies in."""
-    return math.floor(time / every + _TIME_SLACK)
-
-
-def _ends_between(times: np.ndarray, every: float) -> bool:
-    """Return whether the last frame is the end of a run rather than one that was due.
-
-    A run that goes on leaves it out, so that its frames are those of a run in one go.
-    """
-    return (
-        len(times) > 1
-        and every > 0
-        and _interval(float(times[-1]), every) == _interval(float(times[-2]), every)
-    )
-
-
-def _copy(source: h5py.Dataset, target: h5py.Dataset, rows: int) -> None:
-    target.resize(rows, axis=0)
-    for start in range(0, rows, _COPY_ROWS):
-        stop = min(start + _COPY_ROWS, rows)
-        values = source[start:stop]
-        if values.dtype.names != target.dtype.names:  # written before there were all columns
-            whole = np.zeros(len(values), target.dtype)
-            for name in values.dtype.names:
-                whole[name] = values[name]
-            values = whole
-        target[start:stop] = values

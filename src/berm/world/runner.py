@@ -19,7 +19,11 @@ def run(
     recorders: Iterable[Any] = (),
     progress: bool | Callable[[World, StepReport], None] = False,
 ) -> StepReport:
-    """Advance `world` by `seconds`; every recorder is closed whatever happens."""
+    """Advance `world` by `seconds`; every recorder is closed whatever happens.
+
+    An interrupt, which long kernels let through about every quarter of a second, may come in the
+    midst of a step: the world is then between two times, and only a state of before is whole.
+    """
     wanted = checks.number("run: seconds", seconds, "0 or more", lambda t: 0 <= t < math.inf)
     steps = round(wanted / world.dt)
     keepers = list(recorders)
@@ -33,7 +37,7 @@ def run(
         bar = Bar(world.time + steps * world.dt)
         show = bar
     report = world.report
-    trouble = ""
+    trouble: BaseException | None = None
     try:
         for keeper in keepers:
             keeper.start(world)
@@ -44,11 +48,23 @@ def run(
             if show is not None:
                 show(world, report)
     except BaseException as error:
-        trouble = str(error) or type(error).__name__
+        trouble = error
         raise
     finally:
-        for keeper in keepers:
-            keeper.close(error=trouble)
-        if bar is not None:
-            bar.close()
+        _close(keepers, bar, trouble)
     return report
+
+
+def _close(keepers: list[Any], bar: Any, trouble: BaseException | None) -> None:
+    """Close all of them; of several errors the first is told."""
+    text = "" if trouble is None else str(trouble) or type(trouble).__name__
+    first: BaseException | None = None
+    for keeper in keepers:
+        try:
+            keeper.close(error=text)
+        except Exception as error:
+            first = first or error
+    if bar is not None:
+        bar.close()
+    if first is not None and trouble is None:
+        raise first

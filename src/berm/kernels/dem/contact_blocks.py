@@ -63,9 +63,13 @@ def put_pairs(count, stamp, x, v, spin, hist, who, b):
     """Fill a block with `count` pairs of rows who[m] and who[LANES + m], four at a time.
 
     What they remember is in rows who[2 * LANES + m] of hist, a quad for each vector, and behind the
-    first when it was kept: before the present `stamp`, or the contact was lost in between. The
-    last four may be filled up with pairs of before.
+    first when it was kept: before the present `stamp`, or the contact was lost in between. Where
+    they are not four by four, the last one is repeated: one of before may not touch any more, and
+    laws take roots of overlaps.
     """
+    for m in range(count, -(-count // FOUR) * FOUR):
+        for c in range(3):
+            who[c * LANES + m] = who[c * LANES + count - 1]
     quads, last = hist.shape[1] // FOUR, splat4(stamp - 1.0)
     for m in range(0, count, FOUR):
         px, py, pz, r = rows4(x, who, m, 1, 0)

@@ -23,14 +23,17 @@ from berm.kernels.multibody.blocks import no_plan
 
 @pjit
 def advance(
-    done, steps, due, h, gravity, owner, ref, stale, stamp, only_forces, elapsed, keep, fraction,
-    pair_law, wall_law, slab, colour, turn, ptr, mine, nbr, hist, x, v, spin, material, alike, nmat,
-    prm, f, per_second, row, body, face, count, wall_hist, total, shapes, shape, pose, substance,
-    mesh, ranges, tri, normals, frame, dims, starts, members, field, corners, fan_starts, fans,
-    first, rows, offset, place, pace, attitude, momentum, seat, form, seats, arms, blocks,
-    alike_turn, pushed, applied, mechanisms, stats,
+    done, until, steps, due, h, gravity, owner, ref, stale, stamp, only_forces, elapsed, keep,
+    fraction, pair_law, wall_law, slab, colour, turn, ptr, mine, nbr, hist, x, v, spin, material,
+    alike, nmat, prm, f, per_second, row, body, face, count, wall_hist, total, shapes, shape, pose,
+    substance, mesh, ranges, tri, normals, frame, dims, starts, members, field, corners,
+    fan_starts, fans, first, rows, offset, place, pace, attitude, momentum, seat, form, seats, arms,
+    blocks, alike_turn, pushed, applied, mechanisms, stats,
 ):  # fmt: skip
-    """Leap-frog from step `done` to `steps` of a world step; stop early where the list is stale.
+    """Leap-frog from step `done` to `until` of the `steps` of a world step, or to a stale list.
+
+    Where `until` comes before the end, the next call goes on with `done` = `until` and gives the
+    same bits as one call for all: a caller can so hear signals in between.
 
     due: the list was made anew in the middle of a step, and its forces are still to be found.
     only_forces: add the forces of all contacts at the `fraction` of the world step to f (n, 8) and
@@ -38,7 +41,7 @@ def advance(
     keep it now or not; and return. stamp: number of the next time that contacts keep their memory;
     what was kept at the one before holds. pushed (k,), applied (k, 6): bodies on which a force and
     a torque (about the centre) act from outside; mechanisms: those that joints hold. Returns the
-    steps that are done; where it is less than `steps`, forces are due.
+    steps that are done; where it is less than `until`, the list is stale and forces are due.
     """
     gx, gy, gz = gravity[0], gravity[1], gravity[2]
     chunks = blocks.shape[0]  # bodies stay in blocks for all steps
@@ -56,7 +59,7 @@ def advance(
             push_bodies(pushed, applied, 1.0, first, rows, blocks, x, f)
     held = mechanisms.held.shape[0] > 0 and not only_forces
     plan = no_plan(mechanisms.bodies.kind.shape[0])
-    while done < steps or due or only_forces:
+    while done < until or due or only_forces:
         if not due and not only_forces:
             kick = h if done > 0 else 0.5 * h  # two half kicks in one but for the first
             if batches > 0:
@@ -106,6 +109,11 @@ def advance(
         if only_forces:
             return done
         done += 1
+    if done < steps:
+        for c in prange(chunks):
+            drain_block(np.int64(c), first, place, pace, attitude, momentum, blocks)
+        lead_clumps(mechanisms, place, pace, attitude, momentum)
+        return done
     for c in prange(chunks):
         finish_block(
             np.int64(c), 0.5 * h, gx, gy, gz, first, rows, place, pace, attitude, momentum, seat,

@@ -95,6 +95,7 @@ def fill_walls(count, f_step, per_second, pose, x, v, spin, who, b):
     """
     for m in range(count, -(-count // FOUR) * FOUR):
         who[m], who[LANES + m] = who[count - 1], who[LANES + count - 1]
+        b[DISTANCE + m] = b[DISTANCE + count - 1]
     share, rate = splat4(f_step), splat4(per_second)
     for m in range(0, count, FOUR):
         nx, ny, nz, _ = three(WAY + m, b)

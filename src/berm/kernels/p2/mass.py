@@ -241,10 +241,13 @@ def _recount_slab(s, slab, v, row, warm, par, reach, base, acc):
 
 @pjit
 def solve(
-    slabs, pairs, grains, soil, walls, body_mat, par, base_flags, iterations, first, substeps,
-    memory, acceleration, recount, sums, ref, stats,
+    slabs, pairs, grains, soil, walls, body_mat, par, base_flags, iterations, first, begin, end,
+    substeps, memory, acceleration, recount, sums, ref, stats,
 ):  # fmt: skip
-    """Substeps of a step from `first` on; return the next one to do.
+    """Passes `begin` to `end` of a step, `iterations` a substep; return the next one to do.
+
+    Substeps begin with `first`; where it does not begin with that, a call goes on where the last
+    one ended, with the same bits as one call for all.
 
     Arrays that go together come as tuples, which are taken apart in the first lines.
     recount: grains are new, so that their contacts have to be counted before the first pass. A
@@ -264,47 +267,47 @@ def solve(
     par[SHARE] = 1.0 / ahead
     par[KEEP] = memory
     par[MEMORY] = memory
-    for number in prange(n):
-        s = np.int64(number)  # one type, one compile
-        _predict_slab(s, slab, x, v, warm, row, par)
-    if recount:
+    if begin == first * iterations:
         for number in prange(n):
-            s = np.int64(number)
-            _touch_slab(
-                s, part, lanes, ptr, nbr, row, w_count, w_rows, w_plane, par, reach, base, acc
-            )
-        for number in prange(n):
-            s = np.int64(number)
-            _recount_slab(s, slab, v, row, warm, par, reach, base, acc)
-    done = first
-    while done < substeps:
-        par[FRACTION] = (done - first) / ahead
-        for it in range(iterations):
-            flags = base_flags
-            par[MEMORY] = memory if it == 0 else 1.0
-            par[BETA] = acceleration * min((it / iterations) ** 0.6, 1.0)  # [Francu14] (36)
-            if acceleration > 0.0 and it > 0:
-                flags |= ACCELERATED
-            if it == iterations - 1:
-                flags |= LAST
-                if done == substeps - 1:
-                    flags |= STATS
+            s = np.int64(number)  # one type, one compile
+            _predict_slab(s, slab, x, v, warm, row, par)
+        if recount:
             for number in prange(n):
                 s = np.int64(number)
-                _contact_slab(
-                    s, part, lanes, ptr, nbr, imp, last, row, mat, nmat, common, table, w_count,
-                    w_rows, w_body, w_plane, w_imp, w_total, body_mat, par, flags, reach, base,
-                    acc, stats,
-                )  # fmt: skip
-            for number in prange(n):
-                s = np.int64(number)
-                _move_slab(
-                    s, slab, x, v, warm, row, par, flags, reach, base, acc, ref, stats
+                _touch_slab(
+                    s, part, lanes, ptr, nbr, row, w_count, w_rows, w_plane, par, reach, base, acc
                 )
+            for number in prange(n):
+                s = np.int64(number)
+                _recount_slab(s, slab, v, row, warm, par, reach, base, acc)
+    done, off = begin, 0.0
+    while done < end and off == 0.0:
+        sub = done // iterations
+        it = done - sub * iterations
+        par[FRACTION] = (sub - first) / ahead
+        flags = base_flags
+        par[MEMORY] = memory if it == 0 else 1.0
+        par[BETA] = acceleration * min((it / iterations) ** 0.6, 1.0)  # [Francu14] (36)
+        if acceleration > 0.0 and it > 0:
+            flags |= ACCELERATED
+        if it == iterations - 1:
+            flags |= LAST
+            if sub == substeps - 1:
+                flags |= STATS
+        for number in prange(n):
+            s = np.int64(number)
+            _contact_slab(
+                s, part, lanes, ptr, nbr, imp, last, row, mat, nmat, common, table, w_count,
+                w_rows, w_body, w_plane, w_imp, w_total, body_mat, par, flags, reach, base, acc,
+                stats,
+            )  # fmt: skip
+        for number in prange(n):
+            s = np.int64(number)
+            _move_slab(
+                s, slab, x, v, warm, row, par, flags, reach, base, acc, ref, stats
+            )
+        if it == iterations - 1:
+            for s in range(n):
+                off += stats[s, OFF]
         done += 1
-        off = 0.0
-        for s in range(n):
-            off += stats[s, OFF]
-        if off > 0.0:
-            break
     return done

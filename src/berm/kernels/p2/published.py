@@ -141,9 +141,12 @@ def _update_slab(
 @pjit
 def solve(
     slabs, pairs, touching_pairs, grains, soil, plain, walls, touching_walls, body_mat, par,
-    base_flags, iterations, substeps, retest, sums, stats,
+    base_flags, iterations, begin, end, substeps, retest, sums, stats,
 ):  # fmt: skip
-    """All iterations of a step: every contact by itself, then the average of a grain's corrections.
+    """Passes `begin` to `end` of a step: every contact by itself, then a grain's average.
+
+    `iterations` passes are a substep; a call goes on where the last one ended, with the same bits
+    as one call for all.
 
     Arrays that go together come as tuples; t_...: room for the pairs and contacts with bodies that
     are active in a substep.
@@ -165,31 +168,33 @@ def solve(
     par[SPRING] *= root
     par[DAMPER] *= root
     par[SHARE] = 1.0 / substeps
-    for sub in range(substeps):
+    for done in range(begin, end):
+        sub = done // iterations
+        it = done - sub * iterations
         par[FRACTION] = sub / substeps
-        for number in prange(n):
-            s = np.int64(number)  # one type, one compile
-            predict_slab(s, slab, x, v, row, acc, par)  # sums are not begun
+        if it == 0:
+            for number in prange(n):
+                s = np.int64(number)  # one type, one compile
+                predict_slab(s, slab, x, v, row, acc, par)  # sums are not begun
+            for number in prange(n):
+                s = np.int64(number)
+                _choose_slab(
+                    s, part, lanes, ptr, nbr, t_used, t_lanes, t_ptr, t_nbr, factor, acc, row, mat,
+                    nmat, plain, table, w_count, w_rows, w_body, w_plane, t_count, t_rows, t_from,
+                    t_face, t_law, t_push, body_mat, par, iterations, retest,
+                )  # fmt: skip
+        last = it == iterations - 1
+        flags = base_flags | (STATS if last and sub == substeps - 1 else 0)
         for number in prange(n):
             s = np.int64(number)
-            _choose_slab(
-                s, part, lanes, ptr, nbr, t_used, t_lanes, t_ptr, t_nbr, factor, acc, row, mat,
-                nmat, plain, table, w_count, w_rows, w_body, w_plane, t_count, t_rows, t_from,
-                t_face, t_law, t_push, body_mat, par, iterations, retest,
+            _contact_slab(
+                s, part, t_used, t_lanes, t_ptr, t_nbr, factor, row, mat, nmat, plain, common,
+                table, t_count, t_rows, t_face, t_law, t_push, par, flags, retest, reach, base,
+                acc, stats,
             )  # fmt: skip
-        for it in range(iterations):
-            last = it == iterations - 1
-            flags = base_flags | (STATS if last and sub == substeps - 1 else 0)
-            for number in prange(n):
-                s = np.int64(number)
-                _contact_slab(
-                    s, part, t_used, t_lanes, t_ptr, t_nbr, factor, row, mat, nmat, plain, common,
-                    table, t_count, t_rows, t_face, t_law, t_push, par, flags, retest, reach, base,
-                    acc, stats,
-                )  # fmt: skip
-            for number in prange(n):
-                s = np.int64(number)
-                _update_slab(
-                    s, slab, x, v, row, t_count, t_rows, t_from, t_push, w_total, par, last,
-                    retest, reach, base, acc, stats,
-                )  # fmt: skip
+        for number in prange(n):
+            s = np.int64(number)
+            _update_slab(
+                s, slab, x, v, row, t_count, t_rows, t_from, t_push, w_total, par, last, retest,
+                reach, base, acc, stats,
+            )  # fmt: skip

@@ -191,9 +191,12 @@ def _prepare(lanes, ptr, nbr, imp, x, u, mat, nmat, table, iterations, retest):
 
 @jit
 def solve(
-    slab, pairs, grains, soil, walls, body_mat, par, flags, iterations, substeps, retest, stats
-):
-    """All iterations of a step, one contact after the other.
+    slab, pairs, grains, soil, walls, body_mat, par, flags, iterations, begin, end, substeps,
+    retest, stats,
+):  # fmt: skip
+    """Passes `begin` to `end` of a step, `iterations` a substep, one contact after the other.
+
+    A call goes on where the last one ended, with the same bits as one call for all.
 
     Arrays that go together come as tuples, which are taken apart in the first lines.
     """
@@ -203,45 +206,47 @@ def solve(
     w_count, w_rows, w_body, w_plane, w_imp, w_total = walls
     n = slab.shape[0] - 1
     push = np.zeros(3, x.dtype)
-    for sub in range(substeps):
+    par[SHARE] = 1.0 / substeps
+    weight = par[INV_H] * par[INV_H] * par[SHARE]
+    for done in range(begin, end):
+        sub = done // iterations
+        it = done - sub * iterations
         par[FRACTION] = sub / substeps
-        par[SHARE] = 1.0 / substeps
-        for s in range(n):
-            _predict_slab(s, slab, v, u, par)
-        _prepare(lanes, ptr, nbr, imp, x, u, mat, nmat, table, iterations, retest)
-        for s in range(n):
-            for b in range(w_count[s]):
-                i = w_rows[s, b]
-                pair = mat[i] * nmat + body_mat[w_body[s, b]]
-                w_imp[s, b, 3] = root_factor(
-                    table[T_K, pair], table[T_C, pair], v[i, 3], iterations
-                )
-                w_plane[s, b, 7] = 1.0 if _wall_gap(s, b, i, w_plane, x, u, par) <= 0.0 else 0.0
-        weight = par[INV_H] * par[INV_H] * par[SHARE]
-        for it in range(iterations):
-            count = it == iterations - 1 and sub == substeps - 1
+        if it == 0:
+            for s in range(n):
+                _predict_slab(s, slab, v, u, par)
+            _prepare(lanes, ptr, nbr, imp, x, u, mat, nmat, table, iterations, retest)
             for s in range(n):
                 for b in range(w_count[s]):
                     i = w_rows[s, b]
                     pair = mat[i] * nmat + body_mat[w_body[s, b]]
-                    gap = _wall_correction(
-                        s, b, i, pair, w_body, w_plane, w_imp, x, u, v[i, 3], table, par, flags,
-                        push,
-                    )  # fmt: skip
-                    if (gap <= 0.0) if retest else (w_plane[s, b, 7] > 0.0):
-                        for c in range(3):
-                            u[i, c] += push[c]
-                            w_total[s, b, c] += weight * push[c] / v[i, 3]
-                        if count:
-                            stats[0, OVERLAP_MAX] = max(stats[0, OVERLAP_MAX], -gap)
-            for q in range(ptr.shape[0] - 1):
-                for slot in range(ptr[q], ptr[q + 1]):
-                    for m in range(8):
-                        i = lanes[8 * q + m]
-                        j = nbr[8 * slot + m]
-                        if i != j:
-                            pair = mat[i] * nmat + mat[j]
-                            _pair(i, j, slot, m, imp, x, u, pair, table, flags, retest, count,
-                            stats)
+                    w_imp[s, b, 3] = root_factor(
+                        table[T_K, pair], table[T_C, pair], v[i, 3], iterations
+                    )
+                    hit = _wall_gap(s, b, i, w_plane, x, u, par) <= 0.0
+                    w_plane[s, b, 7] = 1.0 if hit else 0.0
+        count = it == iterations - 1 and sub == substeps - 1
         for s in range(n):
-            _integrate_slab(s, slab, x, v, u, par, stats)
+            for b in range(w_count[s]):
+                i = w_rows[s, b]
+                pair = mat[i] * nmat + body_mat[w_body[s, b]]
+                gap = _wall_correction(
+                    s, b, i, pair, w_body, w_plane, w_imp, x, u, v[i, 3], table, par, flags, push
+                )
+                if (gap <= 0.0) if retest else (w_plane[s, b, 7] > 0.0):
+                    for c in range(3):
+                        u[i, c] += push[c]
+                        w_total[s, b, c] += weight * push[c] / v[i, 3]
+                    if count:
+                        stats[0, OVERLAP_MAX] = max(stats[0, OVERLAP_MAX], -gap)
+        for q in range(ptr.shape[0] - 1):
+            for slot in range(ptr[q], ptr[q + 1]):
+                for m in range(8):
+                    i = lanes[8 * q + m]
+                    j = nbr[8 * slot + m]
+                    if i != j:
+                        pair = mat[i] * nmat + mat[j]
+                        _pair(i, j, slot, m, imp, x, u, pair, table, flags, retest, count, stats)
+        if it == iterations - 1:
+            for s in range(n):
+                _integrate_slab(s, slab, x, v, u, par, stats)

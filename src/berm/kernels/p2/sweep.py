@@ -289,10 +289,14 @@ def predict_slab(s, slab, x, v, warm, row, par, fresh):
 
 @pjit
 def solve(
-    slabs, pairs, grains, soil, walls, body_mat, par, base_flags, iterations, first, substeps,
-    memory, fresh, ref, stats,
+    slabs, pairs, grains, soil, walls, body_mat, par, base_flags, iterations, first, begin, end,
+    substeps, memory, fresh, ref, stats,
 ):  # fmt: skip
-    """Substeps of a step from `first` on; return the next one to do.
+    """Passes `begin` to `end` of a step, `iterations` a substep; return the next one to do.
+
+    Substeps begin with `first`; where it does not begin with that, a call goes on where the last
+    one ended, with the same bits as one call for all. Before the end of the step, or a call that
+    ends early, x and v are not written.
 
     Arrays that go together come as tuples, which are taken apart in the first lines.
     turn[colour[c] : colour[c + 1]] are the slabs of colour c. fresh: contacts were found anew, so
@@ -311,7 +315,7 @@ def solve(
     par[SHARE] = 1.0 / ahead
     par[KEEP] = memory
     par[MEMORY] = memory
-    if fresh:
+    if fresh and begin == first * iterations:
         for number in prange(n):
             s = np.int64(number)  # one type, one compile
             clear_warm(s, slab, warm)
@@ -320,36 +324,36 @@ def solve(
                 gather_warm(
                     turn[k], part, lanes, ptr, nbr, imp, v, warm, w_count, w_rows, w_imp
                 )
-    for number in prange(n):
-        s = np.int64(number)
-        predict_slab(s, slab, x, v, warm, row, par, fresh)
-    done = first
-    while done < substeps:
-        par[FRACTION] = (done - first) / ahead
-        for it in range(iterations):
-            flags = base_flags
-            par[MEMORY] = memory if it == 0 else 1.0
-            if it == iterations - 1:
-                flags |= LAST
-                if done == substeps - 1:
-                    flags |= STATS
-            for c in range(colour.shape[0] - 1):
-                for k in prange(colour[c], colour[c + 1]):
-                    sweep_slab(
-                        turn[k], part, lanes, ptr, nbr, imp, row, mat, nmat, common, table,
-                        w_count, w_rows, w_body, w_plane, w_imp, w_total, body_mat, par, flags,
-                        stats,
-                    )  # fmt: skip
+    if begin == first * iterations:
         for number in prange(n):
             s = np.int64(number)
-            move_slab(s, slab, row, par, flags, ref, stats)
+            predict_slab(s, slab, x, v, warm, row, par, fresh)
+    done, off = begin, 0.0
+    while done < end and off == 0.0:
+        sub = done // iterations
+        it = done - sub * iterations
+        par[FRACTION] = (sub - first) / ahead
+        flags = base_flags
+        par[MEMORY] = memory if it == 0 else 1.0
+        if it == iterations - 1:
+            flags |= LAST
+            if sub == substeps - 1:
+                flags |= STATS
+        for c in range(colour.shape[0] - 1):
+            for k in prange(colour[c], colour[c + 1]):
+                sweep_slab(
+                    turn[k], part, lanes, ptr, nbr, imp, row, mat, nmat, common, table, w_count,
+                    w_rows, w_body, w_plane, w_imp, w_total, body_mat, par, flags, stats,
+                )  # fmt: skip
+        if it == iterations - 1:
+            for number in prange(n):
+                s = np.int64(number)
+                move_slab(s, slab, row, par, flags, ref, stats)
+            for s in range(n):
+                off += stats[s, OFF]
         done += 1
-        off = 0.0
-        for s in range(n):
-            off += stats[s, OFF]
-        if off > 0.0:
-            break
-    for number in prange(n):
-        s = np.int64(number)
-        leave_slab(s, slab, x, v, warm, row, par)
+    if done == substeps * iterations or off > 0.0:
+        for number in prange(n):
+            s = np.int64(number)
+            leave_slab(s, slab, x, v, warm, row, par)
     return done

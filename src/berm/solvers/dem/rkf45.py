@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,6 +55,7 @@ def advance(
     with clock.stage("solve"):
         slope = state.slope(gone, dem.rkf_elapsed, dt, keep=True)
         push = dem.total.copy()
+    began = 0.0
     while gone < dt * (1.0 - 1e-12):
         h = min(h, dt - gone, state.longest())
         with clock.stage("solve"):
@@ -82,6 +85,10 @@ def advance(
         if gone < dt * (1.0 - 1e-12) or wanted >= dem.rkf_step:
             dem.rkf_step = wanted  # a step that the end cut short says nothing
         h = wanted
+        if taken == 1:
+            began = time.perf_counter()  # the first may have compiled
+        ahead, spent = (dt - gone) / h, time.perf_counter() - began
+        dem.portions.tell_pace(taken - 1, ahead, spent, partial(dem._effort, dt, taken + ahead))
     dem.total = held
     return 1.0 / dt, taken
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -27,6 +28,7 @@ from berm.solvers.dem.bodies import CoveredBodies
 from berm.solvers.dem.seats import seats_of
 from berm.solvers.dem.start import check_start
 from berm.solvers.options import choice, made_by, number, whole
+from berm.solvers.portions import Portions
 from berm.solvers.search.list_rooms import rooms
 from berm.solvers.search.pair_list import PairList
 from berm.solvers.walls.boundaries import Boundaries
@@ -107,6 +109,7 @@ class DEM(Solver):
         self.covered = CoveredBodies()
         self.seats: tuple[Array, ...] = ()  # blocks of the bodies, for ...
         self.seated_for: Any = None  # ... the list of this number and what is moved elsewhere
+        self.portions = Portions()  # of the small steps
         self.rkf_step = 0.0  # s, the last that RKF45 took
         self.rkf_elapsed = 0.0  # s, since contacts have kept their memory
 
@@ -164,34 +167,47 @@ class DEM(Solver):
         """Leap-frog with fixed steps; the list is made anew when a sphere has gone too far."""
         done, due = 0, False
         while True:
+            until = done + self.portions.take(steps - done)
             with clock.stage("solve"):
-                done = self._leap(world, dt, steps, done, due)
+                begin = time.perf_counter()
+                now = self._leap(world, dt, steps, done, until, due)
+                self.portions.took(now - done, time.perf_counter() - begin)
+            done, due = now, now < until
             if done == steps:
                 return
-            with clock.stage("search"):
-                self._search(world, (done + 1) / steps, report)
-            due = True
+            if due:
+                with clock.stage("search"):
+                    self._search(world, (done + 1) / steps, report)
+            self.portions.tell(steps - done, lambda: self._effort(dt, steps))
 
-    def _leap(self, world: WorldView, dt: float, steps: int, done: int, due: bool) -> int:
-        """Steps from `done` on; returns how many are done when the list is stale, or `steps`."""
+    def _leap(
+        self, world: WorldView, dt: float, steps: int, done: int, until: int, due: bool
+    ) -> int:
+        """Steps from `done` to `until`; returns how many are done when the list is stale."""
         h = dt / steps
-        return self._run(world, dt, done, steps, due, h, False, h, True, 0.0)
+        return self._run(world, dt, done, until, steps, due, h, False, h, True, 0.0)
+
+    def _effort(self, dt: float, steps: float) -> str:
+        return (
+            f"solver dem: a step of {dt:.3g} s takes {steps:,.0f} small steps of {dt / steps:.2g} "
+            "s, which stiffness, damping and the lightest grain ask for"
+        )
 
     def forces(
         self, world: WorldView, elapsed: float, dt: float, fraction: float, keep: bool
     ) -> None:
         """Set grains.force to the forces of all contacts, `elapsed` (s) after the last memory."""
         world.grains.force[: world.grains.n] = 0.0
-        self._run(world, dt, 0, 1, False, 0.0, True, elapsed, keep, fraction)
+        self._run(world, dt, 0, 1, 1, False, 0.0, True, elapsed, keep, fraction)
 
     def _run(self, world: WorldView, dt: float, *how: Any) -> int:
         g, c = world.grains, world.clumps
-        done, steps, due, h, *rest = how
+        done, until, steps, due, h, *rest = how
         alike = bool((g.material[: g.n] == g.material[0]).all())
         stale = np.zeros(self.pairs.slabs + -(-c.n // body_blocks.CHUNK), np.bool_)
         moved = self.covered
         now = leap_frog.advance(
-            done, steps, due, h, np.asarray(world.gravity), g.owner, self.pairs.ref, stale,
+            done, until, steps, due, h, np.asarray(world.gravity), g.owner, self.pairs.ref, stale,
             self.kept + 1.0, *rest, *self._laws(), *self._lists(), g.x, g.v, g.spin, g.material,
             alike, len(world.materials), self.table, g.force, 1.0 / dt, *self._bounds(), c.first,
             c.rows, c.offset, c.x, c.v, c.q, c.L_own, *self._seats(world), moved.pushed,
@@ -262,15 +278,18 @@ class DEM(Solver):
     # ---- laws and step sizes ---------------------------------------------------------------
 
     def _tabulate(self, world: WorldView) -> None:
-        """Fill `table` anew if materials have changed, or what grains are made of.
+        """Fill `table` anew if materials have changed, or what grains are made of."""
+        self.tabulated, self.table = self._numbers(world)
+
+    def _numbers(self, world: WorldView) -> tuple[list[Any], Array]:
+        """What `tabulated` and `table` are for the world as it is; the same where they hold.
 
         Boundaries do not meet each other, so that a law need not know what they would do.
         """
         of_grains = world.grains.material[: world.grains.n]
         grown = (np.bincount(of_grains, minlength=len(world.materials)) > 0).tolist()
         if self.tabulated == [world.materials, grown]:
-            return
-        self.tabulated = [list(world.materials), grown]
+            return self.tabulated, self.table
         roles = ("normal", "tangential", "rolling", "cohesion")
         kinds = list(zip(world.materials, grown, strict=True))
         rows = [
@@ -280,7 +299,7 @@ class DEM(Solver):
             for a, a_grows in kinds
             for b, b_grows in kinds
         ]
-        self.table = np.array(rows)
+        return [list(world.materials), grown], np.array(rows)
 
     def contact_time(self, world: WorldView) -> float:
         """Shortest duration (s) of a collision of the grains of this world at their top speed."""
@@ -349,8 +368,8 @@ class DEM(Solver):
         i, j, xi = self.touching(world)
         r, q = grains.x[i, 3], grains.x[j, 3]
         kind = grains.material[i] * len(world.materials) + grains.material[j]
-        self._tabulate(world)
-        numbers = self.table[kind, :4].T
+        _, table = self._numbers(world)
+        numbers = table[kind, :4].T
         m_eff = 1.0 / (grains.v[i, 3] + grains.v[j, 3])
         force, energy = normal.elastic(numbers, xi, r * q / (r + q), m_eff)
         return np.asarray(force), np.asarray(energy)

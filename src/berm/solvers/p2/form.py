@@ -5,7 +5,9 @@ A form owns the list of pairs, the contacts with bodies, its arrays and the call
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,8 +16,10 @@ import numpy.typing as npt
 from berm.core import pages
 from berm.core.grains import LARGE, Grains
 from berm.core.registry import Registry
+from berm.kernels.p2.law import OFF
 from berm.solvers.base import WorldView
 from berm.solvers.p2.law import ContactLaw
+from berm.solvers.portions import Portions
 from berm.solvers.search.candidate_list import CandidateList
 from berm.solvers.search.contact_list import ContactList
 from berm.solvers.walls.kept_walls import KeptWalls
@@ -44,6 +48,7 @@ class Form(ABC):
     def __init__(self, p2: P2, dtype: npt.DTypeLike) -> None:
         self.p2, self.dtype = p2, np.dtype(dtype)
         self.row: Array = np.zeros((0, self.width), self.dtype)  # what a grain's substep needs
+        self.portions = Portions()  # of the passes over the contacts
 
     def search(self, grains: Grains, dt: float, under_way: bool) -> bool:
         """Rebuild the list of pairs if it has to be; `under_way`: a grain has left its way."""
@@ -110,6 +115,32 @@ class Form(ABC):
         body_kinds: material of each body; fresh: contacts were found since the last call; stats
         (slabs, NSTATS) is filled.
         """
+
+    def _in_portions(
+        self, passes: Callable[[int, int], int], first: int, substeps: int, stats: Array
+    ) -> int:
+        """Do all passes over the contacts from substep `first` on; return the next substep to do.
+
+        passes(begin, end) does some and returns the next to do. A grain that has left the way that
+        the list covers ends them, as it ends each call.
+        """
+        size, portions = self.p2.iterations, self.portions
+        done, last = first * size, substeps * size
+        while True:
+            begin = time.perf_counter()
+            now = passes(done, done + portions.take(last - done))
+            portions.took(now - done, time.perf_counter() - begin)
+            done = now
+            if done == last or (done % size == 0 and stats[:, OFF].any()):
+                return done // size
+            portions.tell(last - done, self._effort, depth=6)
+
+    def _effort(self) -> str:
+        p2 = self.p2
+        return (
+            f"solver {p2.name}: a step takes {p2.substeps:,} substeps of {p2.iterations:,} "
+            "iterations"
+        )
 
     def state(self) -> dict[str, Any]:
         """Return everything that a bit-for-bit restart needs."""

@@ -39,11 +39,15 @@ class Mass(Conserving):
     ) -> int:  # fmt: skip
         """Do substeps from `first` on; return the next one to do."""
         p2, c = self.p2, self.contacts
-        done: int = kernel.solve(
+        arrays = (
             (c.slab, c.part), (c.lanes, c.ptr, c.nbr, c.imp, self.change),
             (grains.x, grains.v, self.row, grains.warm), law.soil(grains.material),
-            self._touching(), body_kinds, law.par, law.flags, p2.iterations, first, substeps,
-            p2.real(p2.memory), p2.real(p2.acceleration), p2.changed,
+            self._touching(), body_kinds, law.par, law.flags, p2.iterations, first,
+        )  # fmt: skip
+        rest = (
+            substeps, p2.real(p2.memory), p2.real(p2.acceleration), p2.changed,
             (c.reach, c.base, self.sums), c.ref, stats,
         )  # fmt: skip
-        return done
+        return self._in_portions(
+            lambda begin, end: kernel.solve(*arrays, begin, end, *rest), first, substeps, stats
+        )

@@ -40,11 +40,16 @@ class Published(AsPrinted):
         """Do all substeps: the list holds for the whole step."""
         p2, c, w = self.p2, self.contacts, self.walls
         plain = p2.alike and not law.flags & at.ADHESIVE and not p2.retest
-        kernel.solve(
+        arrays = (
             (c.slab, c.part), (c.lanes, c.ptr, c.nbr), c.room_for_contacts(not plain),
             (grains.x, grains.v, self.row), law.soil(grains.material), plain,
             (w.count, w.rows, w.body, w.plane, w.total), tuple(w.room_for_touching()), body_kinds,
-            law.par, law.flags, p2.iterations, substeps, p2.retest, (c.reach, c.base, self.sums),
-            stats,
+            law.par, law.flags, p2.iterations,
         )  # fmt: skip
-        return substeps
+        rest = (substeps, p2.retest, (c.reach, c.base, self.sums), stats)
+
+        def passes(begin: int, end: int) -> int:
+            kernel.solve(*arrays, begin, end, *rest)
+            return end
+
+        return self._in_portions(passes, 0, substeps, stats)

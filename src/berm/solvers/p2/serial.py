@@ -27,9 +27,14 @@ class Serial(AsPrinted):
         """Do all substeps: the list holds for the whole step."""
         p2, c, w = self.p2, self.contacts, self.walls
         factor = c.room_for_contacts(True)[-1]
-        kernel.solve(
+        arrays = (
             c.slab, (c.lanes, c.ptr, c.nbr, factor), (grains.x, grains.v, self.row),
             law.soil(grains.material), (w.count, w.rows, w.body, w.plane, w.impulse, w.total),
-            body_kinds, law.par, law.flags, p2.iterations, substeps, p2.retest, stats,
+            body_kinds, law.par, law.flags, p2.iterations,
         )  # fmt: skip
-        return substeps
+
+        def passes(begin: int, end: int) -> int:
+            kernel.solve(*arrays, begin, end, substeps, p2.retest, stats)
+            return end
+
+        return self._in_portions(passes, 0, substeps, stats)

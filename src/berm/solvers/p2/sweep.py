@@ -24,10 +24,12 @@ class Sweep(Conserving):
     ) -> int:  # fmt: skip
         """Do substeps from `first` on; return the next one to do."""
         p2, c = self.p2, self.contacts
-        done: int = kernel.solve(
+        arrays = (
             (c.slab, c.part, c.colour, c.turn), (c.lanes, c.ptr, c.nbr, c.imp),
             (grains.x, grains.v, self.row, grains.warm), law.soil(grains.material),
-            self._touching(), body_kinds, law.par, law.flags, p2.iterations, first, substeps,
-            p2.real(p2.memory), fresh, c.ref, stats,
+            self._touching(), body_kinds, law.par, law.flags, p2.iterations, first,
         )  # fmt: skip
-        return done
+        rest = (substeps, p2.real(p2.memory), fresh, c.ref, stats)
+        return self._in_portions(
+            lambda begin, end: kernel.solve(*arrays, begin, end, *rest), first, substeps, stats
+        )

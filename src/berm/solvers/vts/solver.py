@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ from berm.solvers.base import SOLVERS, Solver, Stages, WorldView
 from berm.solvers.cloth.cloth_rows import ClothRows
 from berm.solvers.multibody.multibody import Multibody
 from berm.solvers.options import choice, flag, number, whole
+from berm.solvers.portions import Portions
 from berm.solvers.vts.body_rows import ROUNDS, BodyRows
 from berm.solvers.vts.grain_rows import GrainContacts, Pairing
 from berm.solvers.vts.iterations import ITERATIONS, Iteration, Tuning
@@ -87,6 +89,8 @@ class VTS(Solver):
         self.rows = Rows(world.grains.dtype)
         self.last_h = 0.0
         self.used: Iteration | None = None  # of the last solve
+        self.portions = Portions()  # of the iterations
+        self.ahead = 0  # iterations of the substeps to come
 
     # ---- the step -------------------------------------------------------------------------
 
@@ -101,8 +105,15 @@ class VTS(Solver):
         if world.grains.n or cloths:
             if cloths:
                 self.cloth.prepare(cloths, self.iterations)
+            began = 0.0
             for k in range(self.substeps):
+                left = self.substeps - k - 1
+                self.ahead = left * self.iterations
                 self._substep(world, h, k * h, clock, report)
+                if k == 0:
+                    began = time.perf_counter()  # the first may have compiled
+                spent = time.perf_counter() - began
+                self.portions.tell_pace(k, left, spent, self._effort, depth=4)
         elif self.multibody.active:
             with clock.stage("bodies"):
                 self.multibody.advance(world, dt, self.substeps)
@@ -208,7 +219,7 @@ class VTS(Solver):
             if self.record or forms:
                 self._iterate_slowly(done, due, x, v, h, first, forms)
             else:
-                self.used.run(done, due)
+                self._iterate(done, due)
             done = due
         if self.friction == "post":
             self._rub(v, par)
@@ -219,6 +230,23 @@ class VTS(Solver):
         """Iterations after which bodies answer; the last of them at the end of the substep."""
         rounds = min(ROUNDS, self.iterations) if self.bodies.count else 1
         return [self.iterations * (k + 1) // rounds for k in range(rounds)]
+
+    def _iterate(self, begin: int, end: int) -> None:
+        """Iterations `begin` to `end`, in portions that let signals through."""
+        assert self.used is not None
+        while begin < end:
+            due = begin + self.portions.take(end - begin)
+            start = time.perf_counter()
+            self.used.run(begin, due)
+            self.portions.took(due - begin, time.perf_counter() - start)
+            begin = due
+            self.portions.tell(self.ahead + self.iterations - begin, self._effort, depth=7)
+
+    def _effort(self) -> str:
+        return (
+            f"solver {self.name}: a step takes {self.substeps:,} substeps of {self.iterations:,} "
+            "iterations"
+        )
 
     def _iterate_slowly(
         self, begin: int, end: int, x: Array, v: Array, h: float, first: int, forms: bool
@@ -235,10 +263,8 @@ class VTS(Solver):
             if self.record:
                 self._note()
 
-    def _give_back(
-        self, world: WorldView, x: Array, v: Array, h: float, share: float
-    ) -> None:
-        """Hand impulses, forces (share: 1 / step) and, where cloth was among them, particles back."""
+    def _give_back(self, world: WorldView, x: Array, v: Array, h: float, share: float) -> None:
+        """Hand impulses, forces (share: 1 / step) and, where there is cloth, particles back."""
         grains = world.grains
         if self.cloth.count:
             grains.x[: grains.n], grains.v[: grains.n] = x[: grains.n], v[: grains.n]
