@@ -27,13 +27,12 @@ from berm.core.shapes import HeightField
 from berm.kernels import jit
 from berm.kernels.threads import ThreadChoice
 from berm.solvers.base import Solver, require
-from berm.solvers.choice import make_solver, names
 from berm.world.clumps import add_clusters, cover_body, remove_with_clumps
 from berm.world.emitters import Emitter, Sink
+from berm.world.exchange import PRECISIONS, named_solver, precision_for, use_solver
 from berm.world.separate import separate
 
 Array = npt.NDArray[Any]
-PRECISIONS = {"float32": np.float32, "float64": np.float64}
 
 
 class World(Shown):
@@ -54,14 +53,10 @@ class World(Shown):
         self.gravity = checks.vector("world: gravity", gravity, "three finite numbers, m/s^2")
         self.dt = checks.number("world: dt", dt, "a time above 0, s", lambda t: 0 < t < np.inf)
         self.seed = checks.whole("world: seed", seed, 0)
-        self.solver: Solver = make_solver(solver) if isinstance(solver, str) else solver
-        if not isinstance(self.solver, Solver):
-            raise InputError("world: solver", solver, ", ".join(names()) + ", or P2(...)")
-        precision = precision or self.solver.precision
-        if precision not in PRECISIONS:
-            raise InputError("world: precision", precision, ", ".join(PRECISIONS))
-        self.precision = precision
-        self.grains = Grains(PRECISIONS[precision])
+        self.solver: Solver = named_solver(solver)
+        self.asked_precision = precision
+        self.precision = precision_for(self.solver, precision)
+        self.grains = Grains(PRECISIONS[self.precision])
         self.clumps = Clumps()
         self.bodies = Bodies()
         self.joints = Joints()
@@ -82,6 +77,14 @@ class World(Shown):
 
     # ---- building -------------------------------------------------------------------------
 
+    def use_solver(self, solver: str | Solver) -> None:
+        """Let another solver (an object of its own, or a name) take the steps from now on.
+
+        Grains, bodies and all else stay, and become what the new solver needs: its precision, unless
+        one was asked for, spins, particles on dynamic bodies. Memories of contacts are lost.
+        """
+        use_solver(self, solver)
+
     def add_material(self, what: str | Material) -> int:
         """Add a material (or find an equal one) and return its index."""
         wanted = material(what) if isinstance(what, str) else what
@@ -99,8 +102,12 @@ class World(Shown):
         radius: npt.ArrayLike,
         velocity: npt.ArrayLike = (0.0, 0.0, 0.0),
         material: str | Material = "gravel",
+        mass: npt.ArrayLike | None = None,
     ) -> Array:
-        """Add grains at (k, 3) positions (m) with radii (m) and velocities (m/s); return tags."""
+        """Add grains at (k, 3) positions (m) with radii (m) and velocities (m/s); return tags.
+
+        mass (kg): one for all or one each; None: that of a sphere of the material's density.
+        """
         try:
             where = np.atleast_2d(np.asarray(position, float))
         except (TypeError, ValueError):
@@ -132,16 +139,20 @@ class World(Shown):
                     "within 1e6 radii of the origin in float32; use precision='float64'",
                 )
         index = self.add_material(material)
-        mass = self.materials[index].density * 4.0 / 3.0 * np.pi * radii**3
+        if mass is None:
+            given, what = self.materials[index].density * 4.0 / 3.0 * np.pi * radii**3, "radius"
+        else:
+            given, what = checks.numbers("grains: mass", mass, (k,), ", kg"), "mass"
         least, most = np.finfo(self.grains.dtype).tiny, np.finfo(self.grains.dtype).max
-        bad = np.flatnonzero(~((mass > 1.0 / most) & (mass < 1.0 / least)))
+        bad = np.flatnonzero(~((given > 1.0 / most) & (given < 1.0 / least)))
         if bad.size:
+            value = {"radius": radii, "mass": given}[what]
             raise InputError(
-                f"grains: radius of grain {bad[0]}", float(radii[bad[0]]),
-                f"one with a mass that {self.precision} can hold; it has {mass[bad[0]]:.3g} kg",
+                f"grains: {what} of grain {bad[0]}", float(value[bad[0]]),
+                f"one with a mass that {self.precision} can hold; it has {given[bad[0]]:.3g} kg",
             )  # fmt: skip
-        self.mass_added += float(mass.sum())
-        return self.grains.append(where, radii, speed, mass, index, self.time)
+        self.mass_added += float(given.sum())
+        return self.grains.append(where, radii, speed, given, index, self.time)
 
     def add_clusters(
         self,
@@ -187,6 +198,28 @@ class World(Shown):
             return remove_with_clumps(self, gone)
         self.mass_removed += float(self.grains.mass[gone].sum())
         return self.grains.remove(gone)
+
+    def fix_grains(self, tags: npt.ArrayLike) -> None:
+        """Hold grains where they are from now on: nothing moves them, they bear what meets them.
+
+        Their mass still counts, and comes back to the gram with `free_grains`.
+        """
+        self.grains.fix(self._single_rows(tags, "fix_grains"))
+
+    def free_grains(self, tags: npt.ArrayLike) -> None:
+        """Let fixed grains move again, from rest; those that are free stay as they are."""
+        self.grains.free(self._single_rows(tags, "free_grains"))
+
+    def _single_rows(self, tags: npt.ArrayLike, what: str) -> Array:
+        """Rows of grains, none of which is a sphere of a compound grain or body."""
+        rows = self.grains.rows_of(tags)
+        if self.grains.rotating:
+            member = self.grains.owner[rows] >= 0
+            if member.any():
+                raise InputError(
+                    what, int(self.grains.tag[rows[member][0]]), "single grains, not a part of one"
+                )
+        return rows
 
     def add_body(
         self,
