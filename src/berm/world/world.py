@@ -385,7 +385,7 @@ class World(Shown):
             "rng": self.rng.bit_generator.state,
             "materials": [dataclasses.asdict(m) for m in self.materials],
             "grains": {name: getattr(g, name)[: g.n].copy() for name in g.FIELDS}
-            | {"next_tag": g.next_tag, "changed": g.changed},
+            | {"next_tag": g.next_tag, "changed": g.changed, "reweighed": g.reweighed},
             "clumps": self.clumps.state(),
             "emitters": [emitter.state() for emitter in self.emitters],
             "sinks": [sink.state() for sink in self.sinks],
@@ -424,6 +424,7 @@ class World(Shown):
         for name in g.FIELDS:
             getattr(g, name)[:n] = saved[name]
         g.next_tag, g.changed = int(saved["next_tag"]), bool(saved["changed"])
+        g.reweighed = bool(saved["reweighed"])
         self.time, self.step_count = float(state["time"]), int(state["step_count"])
         self.mass_added = float(state["mass_added"])
         self.mass_removed = float(state["mass_removed"])

@@ -179,13 +179,15 @@ class P2(Solver):
     def search(self, grains: Grains, dt: float, under_way: bool) -> bool:
         """Rebuild the list of pairs if it has to be; `under_way`: a grain has left its way."""
         self.changed = grains.changed
-        if grains.changed:
-            self.mean_mass = float(grains.mass.mean())
+        if grains.changed or grains.reweighed:
             kinds, size, mass = grains.material[: grains.n], grains.radius, grains.v[: grains.n, 3]
+            free = mass > 0
+            self.mean_mass = float(grains.mass[free if free.any() else slice(None)].mean())
             self.only_kind = int(kinds[0]) if kinds.min() == kinds.max() else -1
             self.alike = self.only_kind >= 0 and bool(
-                mass.min() == mass.max() and size.min() == size.max()
+                0 < mass.min() == mass.max() and size.min() == size.max()
             )
+            grains.reweighed = False
         return self.form.search(grains, dt, under_way)
 
     def find_walls(self, world: WorldView, left: float, gone: float, fresh: bool) -> bool:

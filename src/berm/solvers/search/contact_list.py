@@ -303,7 +303,7 @@ class ContactList:
     def restore(self, state: dict[str, Any]) -> None:
         """Put a state back."""
         for name in self.STATE:
-            setattr(self, name, np.ascontiguousarray(state[name]))
+            setattr(self, name, np.array(state[name], order="C"))  # the state stays as it is
         self._store.clear()
         self.moves = int(state["moves"])
         self.fullness = float(state["fullness"])
