@@ -34,10 +34,11 @@ def build(name: str, kind: str, count: int = 4) -> World:
     rng = np.random.default_rng(5)
     grid = np.stack(np.meshgrid(*[np.arange(count)] * 3, indexing="ij"), -1).reshape(-1, 3)
     where = 0.05 * (grid + 0.5) + rng.uniform(-0.002, 0.002, grid.shape)
+    middle = 0.025 * count
     soft = berm.material("gravel", young_modulus=1e6)
     world.add_body(
         berm.Box((0.05 * count, 0.05 * count, 2.0), inside=True, open_top=True), name="box",
-        position=(0.025 * count, 0.025 * count, 1.0), material=soft,
+        position=(middle, middle, 1.0), material=soft,
     )  # fmt: skip
     world.add_body(
         berm.Box((0.12, 0.02, 0.05)), position=(0.1, 0.1, 0.5), name="paddle",
@@ -50,7 +51,7 @@ def build(name: str, kind: str, count: int = 4) -> World:
         )  # fmt: skip
     world.add_grains(where, 0.015 + 0.008 * rng.random(len(where)), (0.1, 0.0, -0.4), soft)
     world.add_emitter(
-        berm.Emitter(100, (0.1, 0.1, 0.4), "disc", (0.05, 0.02), (0.01, 0.015), material=soft)
+        berm.Emitter(100, (middle, middle, 0.4), "disc", (0.04, 0.02), (0.01, 0.015), material=soft)
     )
     world.add_sink(berm.Sink(high=(0.03, 0.03, 2.0)))
     if name in ("vts", "vts-ij", "sp"):

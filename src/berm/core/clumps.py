@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from berm.core.grains import Grains
+from berm.core.saved import TAGS, Facts, Saved
 
 Array = npt.NDArray[Any]
 
@@ -146,6 +147,34 @@ class Clumps:
         """Everything that a bit-for-bit restart needs."""
         names = (*self.FIELDS, "first", "members", "offset")
         return {name: getattr(self, name).copy() for name in names} | {"next_tag": self.next_tag}
+
+    def check(self, saved: Saved, facts: Facts) -> int:
+        """Refuse a state that cannot be put back beside these grains; return how many clumps."""
+        next_tag = saved.whole("next_tag", 0, TAGS)
+        tag = saved.array("tag", np.int64, (None,), 0, next_tag - 1)
+        n = len(tag)
+        if (np.diff(tag) <= 0).any():
+            raise saved.refuse("tag", tag[:5].tolist(), "tags that rise")
+        for name, width in (("pace", 4), ("momentum", 4), ("ref", 8)):
+            saved.array(name, np.float64, (n, width))
+        place = saved.array("place", np.float64, (n, 4))
+        inertia = saved.array("inertia", np.float64, (n, 4))
+        turn = saved.array("turn", np.float64, (n, 4))
+        if not ((place[:, 3] > 0).all() and (inertia[:, :3] > 0).all()):
+            raise saved.refuse("place, inertia", "0 or less", "masses and moments above 0")
+        if not (np.abs((turn**2).sum(axis=1) - 1.0) < 1e-3).all():
+            raise saved.refuse("turn", "other lengths", "unit quaternions")
+        first = saved.limits("first", n)
+        saved.array("offset", np.float64, (int(first[-1]), 3))
+        members = saved.array("members", np.int64, (int(first[-1]),))
+        if not np.isin(members, facts.tag).all() or len(np.unique(members)) != len(members):
+            raise saved.refuse("members", "others", "tags of grains of this state, each once")
+        kind = saved.array("kind", np.int32, (n,), 0, max(n - 1, len(self.templates) - 1))
+        sizes, known = np.diff(first), np.full(int(kind.max(initial=-1)) + 1, 0)
+        known[kind] = sizes
+        if (sizes < 1).any() or (known[kind] != sizes).any():
+            raise saved.refuse("first", "sizes that differ", "as many spheres in all of a kind")
+        return n
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put a state back; templates are those of the scene."""

@@ -103,7 +103,7 @@ class Grains:
 
     @property
     def mass(self) -> Array:
-        """(n,) masses, kg, float64: a view; spheres of a rigid body have equal shares of its mass."""
+        """(n,) masses, kg, float64: a view; spheres of a body have equal shares of its mass."""
         return self.m[: self.n]
 
     @property

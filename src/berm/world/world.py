@@ -27,6 +27,7 @@ from berm.core.shapes import HeightField
 from berm.kernels import jit
 from berm.kernels.threads import ThreadChoice
 from berm.solvers.base import Solver, require
+from berm.world.checked_state import check_state, described
 from berm.world.clumps import add_clusters, cover_body, remove_with_clumps
 from berm.world.emitters import Emitter, Sink
 from berm.world.exchange import PRECISIONS, named_solver, precision_for, use_solver
@@ -80,8 +81,8 @@ class World(Shown):
     def use_solver(self, solver: str | Solver) -> None:
         """Let another solver (an object of its own, or a name) take the steps from now on.
 
-        Grains, bodies and all else stay, and become what the new solver needs: its precision, unless
-        one was asked for, spins, particles on dynamic bodies. Memories of contacts are lost.
+        Grains, bodies and all else stay, and become what the new solver needs: its precision,
+        unless one was asked for, spins, particles on dynamic bodies. Memories of contacts are lost.
         """
         use_solver(self, solver)
 
@@ -378,6 +379,7 @@ class World(Shown):
         """Everything that a bit-for-bit restart needs, as arrays and plain values."""
         g = self.grains
         return {
+            "scene": described(self),
             "time": self.time,
             "step_count": self.step_count,
             "mass_added": self.mass_added,
@@ -408,15 +410,27 @@ class World(Shown):
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Put back a state of the same scene (same bodies, emitters, sinks and solver)."""
+        """Put back a state of the same scene (same bodies, cloths, emitters, sinks and solver).
+
+        The state stays as it is, and can be put back again. One that does not fit is refused, and
+        the world then is as it was.
+        """
+        before: dict[str, Any] | None = None
+        try:
+            check_state(self, state)
+            before = self.state()
+            self._put_back(state)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            if before is not None:
+                self._put_back(before)
+            if isinstance(error, InputError):
+                raise
+            what = f"{type(error).__name__}: {error}"
+            raise InputError("state", what, "a state of this scene") from error
+
+    def _put_back(self, state: dict[str, Any]) -> None:
         g, saved = self.grains, state["grains"]
         self.materials = [Material(**values) for values in state["materials"]]
-        if len(state["emitters"]) != len(self.emitters) or len(state["sinks"]) != len(self.sinks):
-            raise InputError("checkpoint", "another scene", "a checkpoint of this scene")
-        if np.asarray(saved["x"]).dtype != g.dtype:
-            raise InputError(
-                "checkpoint: precision", str(np.asarray(saved["x"]).dtype), str(g.dtype)
-            )
         n = len(saved["tag"])
         g.n = 0
         g.reserve(n)
@@ -429,10 +443,9 @@ class World(Shown):
         self.mass_added = float(state["mass_added"])
         self.mass_removed = float(state["mass_removed"])
         self.rng.bit_generator.state = state["rng"]
-        if "clumps" in state:  # since version 0.3 of berm
-            self.clumps.restore(state["clumps"])
-            if self.clumps.n:
-                self.clumps.find_rows(g)
+        self.clumps.restore(state["clumps"])
+        if self.clumps.n:
+            self.clumps.find_rows(g)
         for emitter, one in zip(self.emitters, state["emitters"], strict=True):
             emitter.restore(one)
         for sink, one in zip(self.sinks, state["sinks"], strict=True):
@@ -440,11 +453,10 @@ class World(Shown):
         for name, one in state.get("ground", {}).items():
             self.body(name).shape.restore(one)
         self.solver.restore(state["solver"])
-        self.report = StepReport(**state.get("report", {}))
-        for cloth, one in zip(self.cloths, state.get("cloths", []), strict=True):
+        self.report = StepReport(**state["report"])
+        for cloth, one in zip(self.cloths, state["cloths"], strict=True):
             cloth.restore(one)
-        if "inputs" in state:  # since version 0.2 of berm
-            self.inputs.restore(state["inputs"])
+        self.inputs.restore(state["inputs"])
         for name, one in state.get("motions", {}).items():
             motion = self.body(name).motion
             if not isinstance(motion, Steered):

@@ -12,6 +12,7 @@ from berm.core.errors import InputError, SimulationError
 from berm.core.grains import Grains
 from berm.core.materials import mix
 from berm.core.report import StepReport
+from berm.core.saved import Facts, Saved
 from berm.kernels.p2 import law as at
 from berm.kernels.search.grain_fields import pair_fields, wall_fields
 from berm.kernels.search.neighbours import AHEAD_MOST, KNOCK, KNOCK_FAST
@@ -24,6 +25,7 @@ from berm.solvers.p2.law import ContactLaw
 from berm.solvers.p2.start import warn_of_deep_starts
 from berm.solvers.p2.with_bodies import step_with_bodies
 from berm.solvers.search.contact_list import ContactList
+from berm.solvers.walls.check import check_multibody, check_walls
 from berm.solvers.walls.shapes import updates_of
 from berm.solvers.walls.walls import Walls
 
@@ -247,6 +249,7 @@ class P2(Solver):
     def state(self) -> dict[str, Any]:
         """Everything that a bit-for-bit restart needs."""
         return {
+            "averaging": self.averaging,
             **self.form.state(),
             "body_walls": self.body_walls.state(),
             "multibody": self.multibody.state(),
@@ -260,6 +263,29 @@ class P2(Solver):
             "known_tags": self.known_tags,
         }
 
+    def check_state(self, saved: Saved, facts: Facts, world: WorldView) -> None:
+        """Refuse a state that cannot be put back; nothing is changed."""
+        if saved.get("averaging") != self.averaging:
+            raise saved.refuse("averaging", saved.get("averaging"), self.averaging)
+        rows = self.contacts.check(saved.part("contacts"), facts)
+        slab = saved.part("contacts").get("slab")
+        for name in ("walls", "body_walls"):
+            sure = name == "walls"
+            check_walls(saved.part(name), self.real, world.bodies.n, rows, slab, sure)
+        if not self.form.conserving:
+            saved.part("walls").array("ref", self.real, (None, 4))
+        check_multibody(saved.part("multibody"))
+        saved.number("mean_mass", 0.0)
+        saved.number("last_dt", 0.0)
+        kind = saved.whole("only_kind", -1, facts.materials - 1)
+        saved.whole("bodies_seen", -1)
+        saved.flag("walls_end")
+        saved.whole("known_tags", 0)
+        if saved.flag("alike") and not facts.are_alike():
+            raise saved.refuse("alike", True, "False: grains differ")
+        if kind >= 0 and not facts.changed and (facts.material != kind).any():
+            raise saved.refuse("only_kind", kind, "-1: grains are of several materials")
+
     def restore(self, state: dict[str, Any]) -> None:
         """Put a state back."""
         self.form.restore(state)
@@ -271,5 +297,5 @@ class P2(Solver):
         self.bodies_seen = int(state["bodies_seen"])
         self.ground_seen = int(state.get("ground_seen", 0))
         self.walls_end = bool(state["walls_end"])
-        self.alike = bool(state.get("alike", False))
-        self.known_tags = int(state.get("known_tags", 0))
+        self.alike = bool(state["alike"])
+        self.known_tags = int(state["known_tags"])

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from berm.core.errors import SimulationError
 from berm.core.report import StepReport
+from berm.core.saved import Facts, Saved
 from berm.kernels.search.grain_fields import pair_fields, wall_fields
 from berm.kernels.vts import contacts as vts_contacts
 from berm.kernels.vts import krylov as vts_krylov
@@ -25,6 +26,7 @@ from berm.solvers.vts.body_rows import ROUNDS, BodyRows
 from berm.solvers.vts.grain_rows import GrainContacts, Pairing
 from berm.solvers.vts.iterations import ITERATIONS, Iteration, Tuning
 from berm.solvers.vts.rows import Rows
+from berm.solvers.walls.check import check_multibody, check_walls
 
 Array = npt.NDArray[Any]
 
@@ -369,6 +371,22 @@ class VTS(Solver):
             "multibody": self.multibody.state(),
             "last_h": self.last_h,
         }
+
+    def check_state(self, saved: Saved, facts: Facts, world: WorldView) -> None:
+        """Refuse a state that cannot be put back; nothing is changed."""
+        real, bodies = facts.real, world.bodies.n
+        lists = saved.part("contacts")
+        rows = self.contacts.list.check(lists.part("list"), facts)
+        slab = lists.part("list").get("slab")
+        check_walls(lists.part("walls"), real, bodies, rows, slab)
+        vertices = self.cloth.check(saved.part("cloth"), facts, world)
+        found = saved.part("bodies")
+        then = found.whole("grains_then", 0)
+        slab = slab if then else np.zeros(1, np.int64)
+        behind = np.append(slab, then + vertices) if vertices else slab
+        check_walls(found.part("walls"), real, bodies, then + vertices, behind, sure=False)
+        check_multibody(saved.part("multibody"))
+        saved.number("last_h", 0.0)
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put a state back."""
