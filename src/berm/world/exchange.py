@@ -46,7 +46,7 @@ def use_solver(world: World, solver: str | Solver) -> None:
         return
     if fresh._owner is not None:
         raise InputError(f"solver {fresh.name}", "in use before", "a new object")
-    before, clumps = world.grains, world.clumps
+    before, clumps, last = world.grains, world.clumps, world.solver
     covers = np.isin(clumps.tag, list(clumps.bodies.values()))
     for what, capability, count in (
         ("cloth", "cloth", len(world.cloths)),
@@ -60,18 +60,20 @@ def use_solver(world: World, solver: str | Solver) -> None:
     world.grains = before.without_memory(PRECISIONS[precision])
     try:
         fresh.prepare(world)
+        world.solver = fresh
         if world.grains.rotating and before.rotating:
             _keep_turning(before, world.grains)
         elif before.rotating:
             _uncover(world)
         elif world.grains.rotating:
+            world.clumps = Clumps()
             for body in world.bodies:
                 if body.dynamic:
                     cover_body(world, body, None)
     except BaseException:
-        world.grains, world.clumps = before, clumps
+        world.grains, world.clumps, world.solver = before, clumps, last
         raise
-    world.solver, world.precision = fresh, precision
+    world.precision = precision
 
 
 def _keep_turning(before: Grains, now: Grains) -> None:

@@ -361,7 +361,7 @@ class ClothRows:
 
     def check(self, saved: Saved, facts: Facts, world: WorldView) -> int:
         """Refuse a state that cannot be put back; return how many vertices the cloth has."""
-        cloths = getattr(world, "cloths", [])
+        cloths = world.cloths
         count = sum(len(cloth.position) for cloth in cloths)
         slab, bodies = slab_limits(count), world.bodies.n
         check_walls(saved.part("walls"), self.dtype, bodies, count, slab, sure=False)

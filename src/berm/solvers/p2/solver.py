@@ -17,6 +17,7 @@ from berm.kernels.p2 import law as at
 from berm.kernels.search.grain_fields import pair_fields, wall_fields
 from berm.kernels.search.neighbours import AHEAD_MOST, KNOCK, KNOCK_FAST
 from berm.solvers.base import SOLVERS, Solver, Stages, WorldView
+from berm.solvers.divergence import Divergence
 from berm.solvers.multibody.multibody import Multibody
 from berm.solvers.options import choice, flag, number, whole
 from berm.solvers.p2 import mass, published, serial, sweep  # noqa: F401  (forms)
@@ -58,7 +59,7 @@ class P2(Solver):
         MEMORY, 0.0, 1.0, "part of the contacts' impulses that the next substep starts from"
     )
     relaxation: float = number(
-        1.0, 0.1, 4.0, "factor of the inverse mass that a contact sees; below 1: over-relaxation"
+        1.0, 1.0, 4.0, "factor of the inverse mass that a contact sees; below 1, beds explode"
     )
     acceleration: float = number(
         0.0, 0.0, 1.0, "factor of the improved-Jacobi term, [Francu14] (36)-(38); form mass only"
@@ -117,6 +118,7 @@ class P2(Solver):
         self.form: Form = FORMS.get(self.averaging)(self, world.grains.dtype)
         self.body_walls = Walls(world.grains.dtype)  # contacts with dynamic bodies
         self.multibody = Multibody()
+        self.divergence = Divergence(self.name)
         self.mean_mass = 0.0
         self.last_dt = 0.0
         self.bodies_seen = -1
@@ -141,6 +143,7 @@ class P2(Solver):
 
     def step(self, world: WorldView, dt: float) -> StepReport:
         """Advance by dt: search on predicted positions, correct, integrate (Sec. 3, 4)."""
+        self.divergence.begin(world)
         clock, grains, report = Stages(), world.grains, self.begin(world, dt)
         if self.multibody.active:
             return step_with_bodies(self, world, dt, clock, report)
@@ -224,6 +227,9 @@ class P2(Solver):
         report.overlap_max = float(stats[:, at.OVERLAP_MAX].max())
         report.kinetic_energy = float(stats[:, at.ENERGY].sum()) + world.bodies.kinetic_energy()
         report.residual = float(np.sqrt(stats[:, at.FARTHEST2].max()))
+        dt, h = self.last_dt, self.last_dt / self.substeps
+        hint = f"try more substeps (now {self.substeps}), a smaller dt (now {dt:.4g} s), or softer "
+        self.divergence.check(world, report.residual / h, dt, h, hint + "materials")
 
     def grain_fields(self, world: WorldView) -> dict[str, Array]:
         """Largest overlap (m) and sum of normal contact forces (N) of each grain, bodies included.

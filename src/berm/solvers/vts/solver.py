@@ -19,6 +19,7 @@ from berm.kernels.vts import law as at
 from berm.kernels.vts import motion as vts_motion
 from berm.solvers.base import SOLVERS, Solver, Stages, WorldView
 from berm.solvers.cloth.cloth_rows import ClothRows
+from berm.solvers.divergence import Divergence
 from berm.solvers.multibody.multibody import Multibody
 from berm.solvers.options import choice, flag, number, whole
 from berm.solvers.portions import Portions
@@ -89,6 +90,7 @@ class VTS(Solver):
         )
         self.bodies = BodyRows(world.grains.dtype, self.multibody)
         self.rows = Rows(world.grains.dtype)
+        self.divergence = Divergence(self.name)
         self.last_h = 0.0
         self.used: Iteration | None = None  # of the last solve
         self.portions = Portions()  # of the iterations
@@ -98,6 +100,7 @@ class VTS(Solver):
 
     def step(self, world: WorldView, dt: float) -> StepReport:
         """Advance by dt, substep by substep; bodies feel the mean of their contacts' forces."""
+        self.divergence.begin(world)
         clock, h, cloths = Stages(), dt / self.substeps, world.cloths
         report = StepReport(
             iterations=self.iterations, substeps=self.substeps, grains=world.grains.n
@@ -344,6 +347,9 @@ class VTS(Solver):
         fastest2 = max(found[:, vts_motion.FASTEST2].max(initial=0.0), fastest2)
         report.residual = h * float(np.sqrt(fastest2))
         self.multibody.tell(report)
+        hint = f"try more iterations (now {self.iterations}) or substeps (now {self.substeps}), "
+        hint += "a smaller omega, or safe steps" if self.iteration != "gs" else "or a smaller dt"
+        self.divergence.check(world, float(np.sqrt(fastest2)), h * self.substeps, h, hint)
 
     def grain_fields(self, world: WorldView) -> dict[str, Array]:
         """Largest overlap (m) and sum of normal contact forces (N) of each grain."""
