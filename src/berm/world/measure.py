@@ -67,7 +67,7 @@ def _movers(world: World) -> tuple[Array, Array, Array]:
     """Mass, centre and velocity of all that moves: single grains, compound ones, free vertices."""
     grains, clumps = world.grains, world.clumps
     mass, x, v = grains.mass, grains.position.astype(float), grains.velocity.astype(float)
-    parts = [(mass, x, v)]
+    parts = [(mass, x, v)]  # fixed grains are at rest
     if clumps.n:
         alone = grains.owner[: grains.n] < 0
         parts = [(mass[alone], x[alone], v[alone]), (clumps.mass, clumps.position, clumps.velocity)]

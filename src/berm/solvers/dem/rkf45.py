@@ -160,7 +160,7 @@ class _State:
         grain = np.concatenate(
             [
                 g.v[rows, :3],
-                f[:, :3] * g.v[rows, 3:] + world.gravity,
+                f[:, :3] * g.v[rows, 3:] + (g.v[rows, 3:] > 0.0) * world.gravity,
                 f[:, 4:7] * g.spin[rows, 3:],
             ],
             axis=1,

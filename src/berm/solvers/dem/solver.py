@@ -286,6 +286,8 @@ class DEM(Solver):
             light = max(light, float(lightest_body(
                 clumps.first, clumps.place, clumps.momentum, clumps.inertia, ALL_TO_TOUCHING
             )))  # fmt: skip
+        if light == 0.0:  # all are fixed
+            light = 1.0 / float(grains.mass.min())
         lightest = 1.0 / light
         self.speed = max(self.speed, fastest)
         # boundaries do not meet each other, be they of steel
@@ -342,7 +344,8 @@ class DEM(Solver):
         kind = grains.material[i] * len(world.materials) + grains.material[j]
         _, table = self._numbers(world)
         numbers = table[kind, :4].T
-        m_eff = 1.0 / (grains.v[i, 3] + grains.v[j, 3])
+        light = grains.v[i, 3] + grains.v[j, 3]
+        m_eff = 1.0 / np.where(light > 0.0, light, 1.0)  # two fixed ones
         force, energy = normal.elastic(numbers, xi, r * q / (r + q), m_eff)
         return np.asarray(force), np.asarray(energy)
 

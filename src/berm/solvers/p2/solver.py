@@ -125,6 +125,7 @@ class P2(Solver):
         self.ground_seen = 0  # updates of height fields
         self.walls_end = False  # contacts with bodies were found for the last step only
         self.changed = True  # grains came or went before this step
+        self.reweighed = True  # ... or were fixed or freed: what moves them is summed again
         self.known_tags = 0  # grains with higher tags are new
         self.only_kind = -1  # the material of all grains, or -1 where there are several
         self.alike = False  # all grains have one radius and one mass, too
@@ -156,7 +157,7 @@ class P2(Solver):
                 fresh = self.search(grains, dt, under_way=done > 0)
                 report.rebuilt += fresh
             with clock.stage("walls"):
-                found = self.find_walls(world, left, dt - left, fresh)
+                found = self.find_walls(world, left, dt - left, fresh) or self.reweighed
                 if self.changed:
                     warn_of_deep_starts(self, world)
             with clock.stage("solve"):
@@ -184,6 +185,7 @@ class P2(Solver):
     def search(self, grains: Grains, dt: float, under_way: bool) -> bool:
         """Rebuild the list of pairs if it has to be; `under_way`: a grain has left its way."""
         self.changed = grains.changed
+        self.reweighed = grains.reweighed
         if grains.changed or grains.reweighed:
             kinds, size, mass = grains.material[: grains.n], grains.radius, grains.v[: grains.n, 3]
             free = mass > 0
