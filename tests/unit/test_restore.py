@@ -131,6 +131,19 @@ def test_other_cloth():
         other.restore(world.state())
 
 
+def test_an_emitter_that_is_done_does_not_make_a_state_wrong():
+    world = berm.World()
+    world.add_emitter(berm.Emitter(300, (0, 0, 1), "disc", (0.2, 0.2), 0.02, total=10))
+    world.run(0.5)
+    assert world.grains.n == 10
+    world.restore(world.state())
+    endless = berm.World()
+    endless.add_emitter(berm.Emitter(300, (0, 0, 1), "disc", (0.2, 0.2), 0.02))
+    state = endless.state()
+    state["emitters"][0]["due"] = 1e9
+    refuse(endless, state, "due")
+
+
 def test_an_error_that_nobody_foresaw_leaves_the_world_as_it_was(monkeypatch):
     world = build("sweep", "without bodies", count=3)
     world.step()

@@ -7,6 +7,7 @@ or another solver refuses it, as it refuses numbers that no run can lead to.
 from __future__ import annotations
 
 import dataclasses
+import math
 import zlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from berm.core.errors import InputError
 from berm.core.materials import Material
 from berm.core.saved import TAGS, Facts, Saved, check_finite
 from berm.core.shapes import HeightField
+from berm.world.emitters import MOST
 
 if TYPE_CHECKING:
     from berm.world.world import World
@@ -80,7 +82,9 @@ def check_state(world: World, state: Any) -> None:
         raise saved.refuse("clumps", clumps, f"none: solver {world.solver.name} has none")
     for emitter, one in zip(world.emitters, saved.parts("emitters"), strict=True):
         one.whole("poured", 0)
-        one.number("due", 0.0, max(emitter.rate * world.dt, 1.0))
+        # what has a total goes on counting when that is reached; else so many wait at most
+        waiting = math.inf if emitter.total is not None else max(MOST * world.dt, 1.0)
+        one.number("due", 0.0, waiting)
         one.stream("rng")
     for one in saved.parts("sinks"):
         one.whole("removed", 0)
