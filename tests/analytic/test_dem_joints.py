@@ -306,7 +306,9 @@ def test_bodies_come_and_go_with_their_spheres():
     """What is removed takes its spheres along; memories of contacts with other walls stay."""
     material = stuff()
     world = World(dt=0.01, solver=DEM(normal="linear"))
-    spare = world.add_body(Box((0.1, 0.1, 0.1)), name="spare", position=(5, 0, 0), material=material)
+    spare = world.add_body(
+        Box((0.1, 0.1, 0.1)), name="spare", position=(5, 0, 0), material=material
+    )
     floor = world.add_body(Plane(), name="floor", rotation=about_y(0.2), material=material)
     made = {"dynamic": True, "material": material, "particle_radius": 0.04}
     up = about_y(0.2)
@@ -351,7 +353,9 @@ def busy_world():
     world.add_grains(where + world.rng.uniform(-2e-3, 2e-3, where.shape), 0.02, material=material)
     made = {"dynamic": True, "material": material, "particle_radius": 0.02}
     arm = world.add_body(Box((0.06, 0.06, 0.3)), name="arm", position=(0.25, 0.25, 0.95), **made)
-    paddle = world.add_body(Box((0.4, 0.06, 0.1)), name="paddle", position=(0.25, 0.25, 0.7), **made)
+    paddle = world.add_body(
+        Box((0.4, 0.06, 0.1)), name="paddle", position=(0.25, 0.25, 0.7), **made
+    )
     world.add_body(Box((0.1, 0.1, 0.1)), name="block", position=(0.05, 0.05, 0.75), **made)
     hinge = world.add_joint(kinds.Hinge(arm, None, (0.25, 0.25, 1.1), (0, 0, 1)))
     world.add_joint(kinds.Hinge(paddle, arm, (0.25, 0.25, 0.78), (0, 1, 0), friction=0.2))

@@ -75,9 +75,7 @@ def test_pendulum_swings_as_its_equation_says(make, kind, grains):
 def test_hinge_and_limit_carry_a_plate_with_grains(make):
     """Hinged at its edge, kept from swinging down: the joint bears all weight, and its moment."""
     world, plate, load = box_of_grains(make())
-    hinge = world.add_joint(
-        Hinge(plate, None, (-0.195, 0, 0), axis=(0, 1, 0), limits=(-1.0, 0.0))
-    )
+    hinge = world.add_joint(Hinge(plate, None, (-0.195, 0, 0), axis=(0, 1, 0), limits=(-1.0, 0.0)))
     world.run(1.5)
     force, torque, felt, from_grains = (
         mean(world, 30, lambda: (hinge.force[2], -hinge.torque[1], plate.force_from("joints")[2],

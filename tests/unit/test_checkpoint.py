@@ -136,7 +136,12 @@ def test_wrong_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoint, "VERSION", 99)
     checkpoint.save_state({"x": 1}, path)
     monkeypatch.undo()
-    with pytest.raises(InputError, match=r"version.*got 99; allowed: 1"):
+    with pytest.raises(InputError, match=r"version.*got 99; allowed: 2"):
+        checkpoint.load(path)
+    monkeypatch.setattr(checkpoint, "VERSION", 1)  # that of before
+    checkpoint.save_state({"x": 1}, path)
+    monkeypatch.undo()
+    with pytest.raises(InputError, match=r"version.*got 1; allowed: 2 \(written by berm"):
         checkpoint.load(path)
 
 

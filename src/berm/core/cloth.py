@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from berm.core.errors import InputError
 from berm.core.materials import Material
+from berm.core.saved import Saved
 
 Array = npt.NDArray[Any]
 Evaluate = Callable[[Array], tuple[Array, Array]]
@@ -180,6 +181,13 @@ class Cloth:
         """Everything that changes while it moves."""
         return {"position": self.position.copy(), "velocity": self.velocity.copy(),
                 "inverse_mass": self.inverse_mass.copy()}  # fmt: skip
+
+    def check(self, saved: Saved) -> None:
+        """Refuse a state that cannot be put back."""
+        n = len(self.position)
+        saved.array("position", float, (n, 3))
+        saved.array("velocity", float, (n, 3))
+        saved.array("inverse_mass", float, (n,), 0.0)
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put a state back."""

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from berm.core.grains import Grains
 from berm.core.rotations import turned
+from berm.core.saved import TAGS, Facts, Saved
 
 Array = npt.NDArray[Any]
 
@@ -166,6 +167,38 @@ class Clumps:
         """Everything that a bit-for-bit restart needs."""
         names = (*self.FIELDS, "first", "members", "offset")
         return {name: getattr(self, name).copy() for name in names} | {"next_tag": self.next_tag}
+
+    def check(self, saved: Saved, facts: Facts) -> int:
+        """Refuse a state that cannot be put back beside these grains; return how many clumps."""
+        next_tag = saved.whole("next_tag", 0, TAGS)
+        tag = saved.array("tag", np.int64, (None,), 0, next_tag - 1)
+        n = len(tag)
+        if (np.diff(tag) <= 0).any():
+            raise saved.refuse("tag", tag[:5].tolist(), "tags that rise")
+        for name, width in (("v", 4), ("L_own", 4), ("ref", 8)):
+            saved.array(name, np.float64, (n, width))
+        x = saved.array("x", np.float64, (n, 4))
+        moments = saved.array("moments", np.float64, (n, 4))
+        q = saved.array("q", np.float64, (n, 4))
+        if not ((x[:, 3] > 0).all() and (moments[:, :3] > 0).all()):
+            raise saved.refuse("x, moments", "0 or less", "masses and moments above 0")
+        if not (np.abs((q**2).sum(axis=1) - 1.0) < 1e-3).all():
+            raise saved.refuse("q", "other lengths", "unit quaternions")
+        body = saved.array("body", np.int64, (n,), -1)
+        covers = body[body >= 0]
+        if len(np.unique(covers)) != len(covers):
+            raise saved.refuse("body", "the same twice", "each body covered once")
+        first = saved.limits("first", n)
+        saved.array("offset", np.float64, (int(first[-1]), 3))
+        members = saved.array("members", np.int64, (int(first[-1]),))
+        if not np.isin(members, facts.tag).all() or len(np.unique(members)) != len(members):
+            raise saved.refuse("members", "others", "tags of grains of this state, each once")
+        kind = saved.array("kind", np.int32, (n,), 0, max(n - 1, len(self.templates) - 1))
+        sizes, known = np.diff(first), np.full(int(kind.max(initial=-1)) + 1, 0)
+        known[kind] = sizes
+        if (sizes < 1).any() or (known[kind] != sizes).any():
+            raise saved.refuse("first", "sizes that differ", "as many spheres in all of a kind")
+        return n
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put a state back; templates are those of the scene."""

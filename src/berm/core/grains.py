@@ -19,9 +19,11 @@ class Grains:
     """All grains of a world, in arrays of `capacity` rows of which the first `n` are alive.
 
     x: (capacity, 4) position and radius, m. v: (capacity, 4) velocity, m/s, and inverse mass,
-    1/kg. tag: int64, stable for life. material: int32 index. warm: (capacity, 4) what the solver
-    remembers: displacement by contacts in the last substep (m), and how many they were. was: int32
-    row at the last neighbour search (-1: new). Rows move when the solver sorts them; tags do not.
+    1/kg, 0 where the grain is fixed. m: (capacity,) float64 mass, kg, exactly as it was given and
+    kept while a grain is fixed. tag: int64, stable for life. material: int32 index. warm:
+    (capacity, 4) what the solver remembers: displacement by contacts in the last substep (m), and
+    how many they were. was: int32 row at the last neighbour search (-1: new). Rows move when the
+    solver sorts them; tags do not.
 
     Solvers with rotation call `rotate`, which adds spin: (capacity, 4) angular velocity (rad/s) and
     inverse moment of inertia, 1/(kg m^2); force: (capacity, 8) force (N), 0, torque (N m), 0;
@@ -30,15 +32,17 @@ class Grains:
     a contact of it sees, and spin[:, 3] that of its equal share, 1/kg.
     """
 
-    FIELDS: tuple[str, ...] = ("x", "v", "tag", "material", "warm", "was", "born")
+    FIELDS: tuple[str, ...] = ("x", "v", "m", "tag", "material", "warm", "was", "born")
 
     def __init__(self, dtype: npt.DTypeLike = np.float32, capacity: int = 64) -> None:
         self.dtype = np.dtype(dtype)
         self.n = 0
         self.next_tag = 0
         self.changed = True  # rows were added or removed since the solver last looked
+        self.reweighed = True  # grains came, went, were fixed or freed since it last looked
         self.x: Array = zeros((capacity + PAD, 4), self.dtype)
         self.v: Array = zeros((capacity + PAD, 4), self.dtype)
+        self.m: Array = np.zeros(capacity + PAD)
         self.tag: Array = np.full(capacity + PAD, -1, np.int64)
         self.material: Array = np.zeros(capacity + PAD, np.int32)
         self.warm: Array = np.zeros((capacity + PAD, 4), self.dtype)
@@ -46,14 +50,26 @@ class Grains:
         self.born: Array = np.zeros(capacity + PAD, np.float32)
 
     def rotate(self) -> None:
-        """Give grains a spin, a force and an owner; those that have them keep theirs."""
+        """Give grains a spin, a force and an owner, unless they have them."""
         if self.rotating:
             return
-        rows = len(self.tag)
+        rows, n = len(self.tag), self.n
         self.spin: Array = zeros((rows, 4), self.dtype)
         self.force: Array = zeros((rows, 8), self.dtype)
         self.owner: Array = np.full(rows, -1, np.int32)
         self.FIELDS = (*Grains.FIELDS, "spin", "force", "owner")
+        self.spin[:n, 3] = 2.5 * self.v[:n, 3] / self.radius**2
+
+    def without_memory(self, dtype: npt.DTypeLike) -> Grains:
+        """Return the same grains in another precision, as a solver that is new to them needs them.
+
+        They do not rotate, nothing is remembered of contacts, and tags stay.
+        """
+        fresh = Grains(dtype, max(self.n, 1))
+        fresh.n, fresh.next_tag = self.n, self.next_tag
+        for name in ("x", "v", "m", "tag", "material", "born"):
+            getattr(fresh, name)[: self.n] = getattr(self, name)[: self.n]
+        return fresh
 
     @property
     def rotating(self) -> bool:
@@ -87,12 +103,13 @@ class Grains:
 
     @property
     def mass(self) -> Array:
-        """(n,) masses, kg; of spheres in a rigid body, equal shares of its mass."""
-        result: Array = 1.0 / self.v[: self.n, 3].astype(np.float64)
-        if self.rotating:
-            member = self.owner[: self.n] >= 0
-            result[member] = 1.0 / self.spin[: self.n, 3][member]
-        return result
+        """(n,) masses, kg, float64: a view; spheres of a body have equal shares of its mass."""
+        return self.m[: self.n]
+
+    @property
+    def fixed(self) -> Array:
+        """(n,) whether each grain is fixed: nothing moves it, and it bears whatever meets it."""
+        return self.v[: self.n, 3] == 0
 
     @property
     def tags(self) -> Array:
@@ -110,6 +127,22 @@ class Grains:
             new[: self.n] = old[: self.n]
             setattr(self, name, new)
 
+    def fix(self, rows: Array) -> None:
+        """Hold the grains of these rows where they are; their masses are remembered."""
+        self.v[rows] = 0
+        self.warm[rows] = 0
+        if self.rotating:
+            self.spin[rows] = 0
+        self.reweighed = True
+
+    def free(self, rows: Array) -> None:
+        """Let the grains of these rows move again, with the masses that they had, from rest."""
+        rows = rows[self.v[rows, 3] == 0]
+        self.v[rows, 3] = 1.0 / self.m[rows]
+        if self.rotating:
+            self.spin[rows, 3] = 2.5 / (self.m[rows] * self.x[rows, 3].astype(np.float64) ** 2)
+        self.reweighed = True
+
     def append(
         self, position: Array, radius: Array, velocity: Array, mass: Array, material: int, t: float
     ) -> Array:
@@ -121,6 +154,7 @@ class Grains:
         self.x[rows, 3] = radius
         self.v[rows, :3] = velocity
         self.v[rows, 3] = 1.0 / mass
+        self.m[rows] = mass
         self.tag[rows] = np.arange(self.next_tag, self.next_tag + k)
         self.material[rows] = material
         self.warm[rows] = 0
@@ -133,7 +167,7 @@ class Grains:
             self.owner[rows] = -1
         self.n += k
         self.next_tag += k
-        self.changed = True
+        self.changed = self.reweighed = True
         return self.tag[rows].copy()
 
     def remove(self, mask: Array) -> int:
@@ -145,7 +179,7 @@ class Grains:
                 array = getattr(self, name)
                 array[: len(keep)] = array[keep]
             self.n = len(keep)
-            self.changed = True
+            self.changed = self.reweighed = True
         return removed
 
     def rows_of(self, tags: npt.ArrayLike) -> Array:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from berm.world.world import World
 
 FORMAT = "berm checkpoint"
-VERSION = 1
+VERSION = 2
 _MANIFEST = "manifest.json"
 _MARK = "$"  # a map with one key that starts so stands for something that JSON lacks
 

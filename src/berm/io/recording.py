@@ -20,7 +20,7 @@ import numpy as np
 
 from berm.core.errors import InputError, SimulationError, StorageError
 from berm.core.materials import Material, material
-from berm.io import layout, storage
+from berm.io import checkpoint, layout, storage
 from berm.io.continued import CHUNKS, TIME_SLACK, interval, keep_until, make_tables
 from berm.io.lock import Lock
 from berm.io.reading import BodyFrame, Frame, Recording
@@ -208,6 +208,24 @@ class Recorder:
         finally:
             self._unlock()
 
+    @property
+    def failure(self) -> Path:
+        """Where the state of a world that fails is written."""
+        return self.path.with_name(f"{self.path.stem}-failed.npz")
+
+    def save_failure(self, world: World, error: str) -> Path | None:
+        """Write the state of a world that failed beside the recording; return where, if it could.
+
+        `checkpoint.load` reads it; a world takes it back only while all numbers are finite.
+        """
+        path = self.failure
+        about = {"scene": self.scene, "error": error, "time": float(world.time)}
+        try:
+            checkpoint.save(world, path, about)
+        except (OSError, InputError, StorageError):
+            return None
+        return path
+
     def __enter__(self) -> Recorder:
         return self
 
@@ -225,6 +243,7 @@ class Recorder:
 
     def _create(self, world: World) -> h5py.File:
         try:
+            self.failure.unlink(missing_ok=True)  # of a run that this one replaces
             file = h5py.File(self.path, "w", libver="latest", locking="best-effort")
         except OSError as error:
             raise InputError("recording cannot be written", str(self.path), str(error)) from error

@@ -53,11 +53,10 @@ class MassRatios(Scene[MassRatiosParams]):
         layers = -(-params.grains // side**2)
         at = np.stack(np.unravel_index(np.arange(params.grains), (layers, side, side)), -1)
         place = (at[:, ::-1] + 0.5) * 2.1 * r - [edge / 2, edge / 2, 0]
-        world.add_grains(
-            place + world.rng.uniform(-0.03 * r, 0.03 * r, place.shape), r, material=smooth
-        )
+        place = place + world.rng.uniform(-0.03 * r, 0.03 * r, place.shape)
         low, high = np.log(params.heaviest), np.log(params.lightest)
-        world.grains.v[: params.grains, 3] = np.exp(world.rng.uniform(low, high, params.grains))
+        mass = 1.0 / np.exp(world.rng.uniform(low, high, params.grains))
+        world.add_grains(place, r, material=smooth, mass=mass)
 
     def observe(self, world: World, report: StepReport) -> Mapping[str, float]:
         """L1 norm of the overlaps (m)."""

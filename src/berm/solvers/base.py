@@ -25,6 +25,7 @@ from berm.core.joints import Joints
 from berm.core.materials import Material
 from berm.core.registry import Registry
 from berm.core.report import StepReport
+from berm.core.saved import Facts, Saved
 from berm.solvers import options
 
 Array = npt.NDArray[Any]
@@ -121,6 +122,13 @@ class Solver(ABC):
     @abstractmethod
     def state(self) -> dict[str, Any]:
         """Return everything that a bit-for-bit restart needs."""
+
+    def check_state(self, saved: Saved, facts: Facts, world: WorldView) -> None:
+        """Refuse a state that cannot be put back, before anything is changed.
+
+        Kernels do not test their indices: whoever keeps some in a state tests them here.
+        """
+        return
 
     @abstractmethod
     def restore(self, state: dict[str, Any]) -> None:

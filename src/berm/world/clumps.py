@@ -63,6 +63,7 @@ def add_clusters(
     rows = slice(world.grains.n - k * spheres, world.grains.n)
     world.grains.spin[rows, :3] = np.repeat(omega, spheres, axis=0)
     world.grains.spin[rows, 3] = spheres / mass
+    world.grains.m[rows] = mass / spheres
     world.grains.owner[rows] = world.clumps.n + np.repeat(np.arange(k), spheres)
     inside = turned(inverse(q), omega)
     world.mass_added += k * mass

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from berm.core import checks
+from berm.core.errors import SimulationError
 from berm.core.report import StepReport
 
 if TYPE_CHECKING:
@@ -47,12 +48,27 @@ def run(
                 keeper.record(world, report)
             if show is not None:
                 show(world, report)
+    except SimulationError as error:
+        trouble = _with_state(world, keepers, error)
+        if trouble is error:
+            raise
+        raise trouble from error
     except BaseException as error:
         trouble = error
         raise
     finally:
         _close(keepers, bar, trouble)
     return report
+
+
+def _with_state(world: World, keepers: list[Any], error: SimulationError) -> SimulationError:
+    """Have the state of the moment saved beside a recording; return an error that says where."""
+    for keeper in keepers:
+        save = getattr(keeper, "save_failure", None)
+        path = save(world, str(error)) if save is not None else None
+        if path is not None:
+            return SimulationError(f"{error}; the state of this moment, for a look: {path}")
+    return error
 
 
 def _close(keepers: list[Any], bar: Any, trouble: BaseException | None) -> None:

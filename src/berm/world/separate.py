@@ -28,7 +28,7 @@ def separate(world: World, overlap: float) -> float:
     if grains.n < 2:
         return 0.0
     x, r = grains.position.astype(np.float64), grains.radius.astype(np.float64)
-    w = 1.0 / grains.mass
+    w = np.where(grains.fixed, 0.0, 1.0 / grains.mass)
     worst = 0.0
     for attempt in range(PASSES):
         pairs = cKDTree(x).query_pairs(2.0 * float(r.max()), output_type="ndarray")
@@ -46,7 +46,7 @@ def separate(world: World, overlap: float) -> float:
                 "radii at the start; they are moved apart",
                 stacklevel=3,
             )
-        touch = deep > 0.0
+        touch = (deep > 0.0) & (w[i] + w[j] > 0.0)
         i, j, deep, far, way = i[touch], j[touch], deep[touch], far[touch], way[touch]
         n = np.where(far[:, None] > 0.0, way / np.maximum(far, 1e-300)[:, None], [0.0, 0.0, 1.0])
         push = SHARE * deep[:, None] * n

@@ -28,13 +28,13 @@ from berm.core.shapes import HeightField
 from berm.kernels import jit
 from berm.kernels.threads import ThreadChoice
 from berm.solvers.base import Solver, require
-from berm.solvers.choice import make_solver, names
+from berm.world.checked_state import check_state, described
 from berm.world.clumps import add_clusters, cover_body, remove_with_clumps, uncover_body
 from berm.world.emitters import Emitter, Sink
+from berm.world.exchange import PRECISIONS, named_solver, precision_for, use_solver
 from berm.world.separate import separate
 
 Array = npt.NDArray[Any]
-PRECISIONS = {"float32": np.float32, "float64": np.float64}
 
 
 class World(Shown):
@@ -55,16 +55,11 @@ class World(Shown):
         self.gravity = checks.vector("world: gravity", gravity, "three finite numbers, m/s^2")
         self.dt = checks.number("world: dt", dt, "a time above 0, s", lambda t: 0 < t < np.inf)
         self.seed = checks.whole("world: seed", seed, 0)
-        self.solver: Solver = make_solver(solver) if isinstance(solver, str) else solver
-        if not isinstance(self.solver, Solver):
-            raise InputError("world: solver", solver, ", ".join(names()) + ", or P2(...)")
-        precision = precision or self.solver.precision
-        if precision not in PRECISIONS:
-            raise InputError("world: precision", precision, ", ".join(PRECISIONS))
-        self.precision = precision
-        self.grains = Grains(PRECISIONS[precision])
+        self.solver: Solver = named_solver(solver)
+        self.asked_precision = precision
+        self.precision = precision_for(self.solver, precision)
+        self.grains = Grains(PRECISIONS[self.precision])
         self.clumps = Clumps()
-        self.compound_grains = CompoundGrains(self.clumps, self.grains)
         self.bodies = Bodies()
         self.joints = Joints()
         self.materials: list[Material] = []
@@ -82,7 +77,20 @@ class World(Shown):
         self.mass_added = 0.0  # kg, since the start
         self.mass_removed = 0.0
 
+    @property
+    def compound_grains(self) -> CompoundGrains:
+        """Compound grains as bodies: handles by tag, and columns."""
+        return CompoundGrains(self.clumps, self.grains)
+
     # ---- building -------------------------------------------------------------------------
+
+    def use_solver(self, solver: str | Solver) -> None:
+        """Let another solver (an object of its own, or a name) take the steps from now on.
+
+        Grains, bodies and all else stay, and become what the new solver needs: its precision,
+        unless one was asked for, spins, particles on dynamic bodies. Memories of contacts are lost.
+        """
+        use_solver(self, solver)
 
     def add_material(self, what: str | Material) -> int:
         """Add a material (or find an equal one) and return its index."""
@@ -101,8 +109,12 @@ class World(Shown):
         radius: npt.ArrayLike,
         velocity: npt.ArrayLike = (0.0, 0.0, 0.0),
         material: str | Material = "gravel",
+        mass: npt.ArrayLike | None = None,
     ) -> Array:
-        """Add grains at (k, 3) positions (m) with radii (m) and velocities (m/s); return tags."""
+        """Add grains at (k, 3) positions (m) with radii (m) and velocities (m/s); return tags.
+
+        mass (kg): one for all or one each; None: that of a sphere of the material's density.
+        """
         try:
             where = np.atleast_2d(np.asarray(position, float))
         except (TypeError, ValueError):
@@ -134,16 +146,20 @@ class World(Shown):
                     "within 1e6 radii of the origin in float32; use precision='float64'",
                 )
         index = self.add_material(material)
-        mass = self.materials[index].density * 4.0 / 3.0 * np.pi * radii**3
+        if mass is None:
+            given, what = self.materials[index].density * 4.0 / 3.0 * np.pi * radii**3, "radius"
+        else:
+            given, what = checks.numbers("grains: mass", mass, (k,), ", kg"), "mass"
         least, most = np.finfo(self.grains.dtype).tiny, np.finfo(self.grains.dtype).max
-        bad = np.flatnonzero(~((mass > 1.0 / most) & (mass < 1.0 / least)))
+        bad = np.flatnonzero(~((given > 1.0 / most) & (given < 1.0 / least)))
         if bad.size:
+            value = {"radius": radii, "mass": given}[what]
             raise InputError(
-                f"grains: radius of grain {bad[0]}", float(radii[bad[0]]),
-                f"one with a mass that {self.precision} can hold; it has {mass[bad[0]]:.3g} kg",
+                f"grains: {what} of grain {bad[0]}", float(value[bad[0]]),
+                f"one with a mass that {self.precision} can hold; it has {given[bad[0]]:.3g} kg",
             )  # fmt: skip
-        self.mass_added += float(mass.sum())
-        return self.grains.append(where, radii, speed, mass, index, self.time)
+        self.mass_added += float(given.sum())
+        return self.grains.append(where, radii, speed, given, index, self.time)
 
     def add_clusters(
         self,
@@ -190,6 +206,28 @@ class World(Shown):
             return remove_with_clumps(self, gone)
         self.mass_removed += float(self.grains.mass[gone].sum())
         return self.grains.remove(gone)
+
+    def fix_grains(self, tags: npt.ArrayLike) -> None:
+        """Hold grains where they are from now on: nothing moves them, they bear what meets them.
+
+        Their mass still counts, and comes back to the gram with `free_grains`.
+        """
+        self.grains.fix(self._single_rows(tags, "fix_grains"))
+
+    def free_grains(self, tags: npt.ArrayLike) -> None:
+        """Let fixed grains move again, from rest; those that are free stay as they are."""
+        self.grains.free(self._single_rows(tags, "free_grains"))
+
+    def _single_rows(self, tags: npt.ArrayLike, what: str) -> Array:
+        """Rows of grains, none of which is a sphere of a compound grain or body."""
+        rows = self.grains.rows_of(tags)
+        if self.grains.rotating:
+            member = self.grains.owner[rows] >= 0
+            if member.any():
+                raise InputError(
+                    what, int(self.grains.tag[rows[member][0]]), "single grains, not a part of one"
+                )
+        return rows
 
     def add_body(
         self,
@@ -360,6 +398,7 @@ class World(Shown):
         """Everything that a bit-for-bit restart needs, as arrays and plain values."""
         g = self.grains
         return {
+            "scene": described(self),
             "time": self.time,
             "step_count": self.step_count,
             "mass_added": self.mass_added,
@@ -367,7 +406,7 @@ class World(Shown):
             "rng": self.rng.bit_generator.state,
             "materials": [dataclasses.asdict(m) for m in self.materials],
             "grains": {name: getattr(g, name)[: g.n].copy() for name in g.FIELDS}
-            | {"next_tag": g.next_tag, "changed": g.changed},
+            | {"next_tag": g.next_tag, "changed": g.changed, "reweighed": g.reweighed},
             "clumps": self.clumps.state(),
             "emitters": [emitter.state() for emitter in self.emitters],
             "sinks": [sink.state() for sink in self.sinks],
@@ -390,15 +429,27 @@ class World(Shown):
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Put back a state of the same scene (same bodies, emitters, sinks and solver)."""
+        """Put back a state of the same scene (same bodies, cloths, emitters, sinks and solver).
+
+        The state stays as it is, and can be put back again. One that does not fit is refused, and
+        the world then is as it was.
+        """
+        before: dict[str, Any] | None = None
+        try:
+            check_state(self, state)
+            before = self.state()
+            self._put_back(state)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            if before is not None:
+                self._put_back(before)
+            if isinstance(error, InputError):
+                raise
+            what = f"{type(error).__name__}: {error}"
+            raise InputError("state", what, "a state of this scene") from error
+
+    def _put_back(self, state: dict[str, Any]) -> None:
         g, saved = self.grains, state["grains"]
         self.materials = [Material(**values) for values in state["materials"]]
-        if len(state["emitters"]) != len(self.emitters) or len(state["sinks"]) != len(self.sinks):
-            raise InputError("checkpoint", "another scene", "a checkpoint of this scene")
-        if np.asarray(saved["x"]).dtype != g.dtype:
-            raise InputError(
-                "checkpoint: precision", str(np.asarray(saved["x"]).dtype), str(g.dtype)
-            )
         n = len(saved["tag"])
         g.n = 0
         g.reserve(n)
@@ -406,14 +457,14 @@ class World(Shown):
         for name in g.FIELDS:
             getattr(g, name)[:n] = saved[name]
         g.next_tag, g.changed = int(saved["next_tag"]), bool(saved["changed"])
+        g.reweighed = bool(saved["reweighed"])
         self.time, self.step_count = float(state["time"]), int(state["step_count"])
         self.mass_added = float(state["mass_added"])
         self.mass_removed = float(state["mass_removed"])
         self.rng.bit_generator.state = state["rng"]
-        if "clumps" in state:  # since version 0.3 of berm
-            self.clumps.restore(state["clumps"])
-            if self.clumps.n:
-                self.clumps.find_rows(g)
+        self.clumps.restore(state["clumps"])
+        if self.clumps.n:
+            self.clumps.find_rows(g)
         for emitter, one in zip(self.emitters, state["emitters"], strict=True):
             emitter.restore(one)
         for sink, one in zip(self.sinks, state["sinks"], strict=True):
@@ -421,11 +472,10 @@ class World(Shown):
         for name, one in state.get("ground", {}).items():
             self.body(name).shape.restore(one)
         self.solver.restore(state["solver"])
-        self.report = StepReport(**state.get("report", {}))
-        for cloth, one in zip(self.cloths, state.get("cloths", []), strict=True):
+        self.report = StepReport(**state["report"])
+        for cloth, one in zip(self.cloths, state["cloths"], strict=True):
             cloth.restore(one)
-        if "inputs" in state:  # since version 0.2 of berm
-            self.inputs.restore(state["inputs"])
+        self.inputs.restore(state["inputs"])
         for name, one in state.get("motions", {}).items():
             motion = self.body(name).motion
             if not isinstance(motion, Steered):

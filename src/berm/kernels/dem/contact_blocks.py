@@ -71,6 +71,7 @@ def put_pairs(count, stamp, x, v, spin, hist, who, b):
         for c in range(3):
             who[c * LANES + m] = who[c * LANES + count - 1]
     quads, last = hist.shape[1] // FOUR, splat4(stamp - 1.0)
+    nil, one = splat4(0.0), splat4(1.0)
     for m in range(0, count, FOUR):
         px, py, pz, r = rows4(x, who, m, 1, 0)
         qx, qy, qz, q = rows4(x, who, LANES + m, 1, 0)
@@ -80,7 +81,9 @@ def put_pairs(count, stamp, x, v, spin, hist, who, b):
         vx, vy, vz, w = rows4(v, who, m, 1, 0)
         ux, uy, uz, light = rows4(v, who, LANES + m, 1, 0)
         put_three((vx - ux, vy - uy, vz - uz), SPEED + m, b)
-        set_four(b, LIGHT + m, w + light)
+        light = w + light
+        light = light + where_equal(light, nil, one)  # two fixed spheres; nothing moves them
+        set_four(b, LIGHT + m, light)
         put_three(rows4(spin, who, m, 1, 0), SPIN + m, b)
         put_three(rows4(spin, who, LANES + m, 1, 0), OTHER_SPIN + m, b)
         if quads > 0:

@@ -23,7 +23,8 @@ CHUNK = 16  # bodies that are seen to at a time
 def kick_and_drift(i, h, kick, gx, gy, gz, x, v, spin, f):
     """Leap-frog of one sphere: velocities by `kick` (s), then position by h (s)."""
     u, w = quad(v, i), quad(spin, i)
-    u = u + quad_of(kick * gx, kick * gy, kick * gz, 0.0)
+    fall = kick if lane(u, 3) > 0.0 else 0.0  # a fixed one stays
+    u = u + quad_of(fall * gx, fall * gy, fall * gz, 0.0)
     u = fma(splat4(kick * lane(u, 3)), quad(f, 2 * i), u)
     set_quad(v, i, u)
     set_quad(spin, i, fma(splat4(kick * lane(w, 3)), quad(f, 2 * i + 1), w))

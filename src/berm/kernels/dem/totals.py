@@ -26,7 +26,8 @@ def grain_totals(n, x, v, spin, owner, material, used):
         used[material[i]] = True
         if owner[i] < 0:
             turning = spin[i, 0] ** 2 + spin[i, 1] ** 2 + spin[i, 2] ** 2
-            energy += 0.5 * (square / v[i, 3] + turning / spin[i, 3])
+            if v[i, 3] > 0.0:  # not fixed
+                energy += 0.5 * (square / v[i, 3] + turning / spin[i, 3])
             lightest = max(lightest, v[i, 3])
         if bad < 0 and not math.isfinite(x[i, 0] + x[i, 1] + x[i, 2] + x[i, 3] + square):
             bad = i

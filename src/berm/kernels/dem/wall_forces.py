@@ -74,7 +74,7 @@ def shape_walls(
             d, gx, gy, gz = wall_distance(
                 at, shapes, shape, face[s, k], pose, f_step, x[i, 0], x[i, 1], x[i, 2]
             )
-        if not d < x[i, 3]:
+        if not d < x[i, 3] or v[i, 3] == 0.0:  # a fixed one does not meet them
             if keep:
                 forget(k, own, kept)
             continue
@@ -119,7 +119,7 @@ def mesh_walls(
             ranges, tri, normals, frame, dims, starts, members, field, corners, fan_starts,
             fans, stamps, stamp, cand, pair, q, heights, touch,
         )  # fmt: skip
-        for t in range(touches):
+        for t in range(touches if v[i, 3] > 0.0 else 0):  # a fixed one does not meet them
             slot = np.uint64(k + int(touch[t, 0]))
             put_wall(
                 m, i, at, slot, touch[t, 1], touch[t, 2], touch[t, 3], touch[t, 4], kept, own,

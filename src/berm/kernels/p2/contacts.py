@@ -96,7 +96,10 @@ def pair_response(
     nx = nx * over
     ny = ny * over
     nz = select(far2 > tiny, nz * over, one)
-    gap = select(rows != j, far - (ri + rj), one)  # C_s (22)
+    mass = scale * (mi + mj)
+    moves = mass > zero  # two fixed grains do nothing
+    mass = select(moves, mass, one)
+    gap = select((rows != j) & moves, far - (ri + rj), one)  # C_s (22)
     approach = fma(ux, nx, fma(uy, ny, uz * nz))  # C_d (17)
     px = load(imp, 24 * slot)
     py = load(imp, 24 * slot + 8)
@@ -119,7 +122,7 @@ def pair_response(
         dy = load(last, 24 * slot + 8)
         dz = load(last, 24 * slot + 16)
     fx, fy, fz = respond(
-        nx, ny, nz, approach, di - dj, ei - ej, fi - fj, gap, scale * (mi + mj), px, py, pz,
+        nx, ny, nz, approach, di - dj, ei - ej, fi - fj, gap, mass, px, py, pz,
         memory, k, c, mu_s, mu_k, glue, slip, dx, dy, dz, beta, zero, one, flags,
     )  # fmt: skip
     store(imp, 24 * slot, fx)
@@ -169,7 +172,8 @@ def wall_response(
     way = fma(nx, ui, fma(ny, vi, nz * wi))
     gap = fma(nx, xi, fma(ny, yi, fma(nz, zi, zero - offset))) - ri
     gap = gap - (splat(par[FRACTION]) + share) * moved + way
-    gap = select(valid, gap, one)
+    moves = valid & (mi > zero)  # a fixed grain does not meet bodies that are not dynamic
+    gap = select(moves, gap, one)
     approach = way - share * moved
     glue = zero
     if flags & ADHESIVE:
@@ -178,7 +182,7 @@ def wall_response(
     fx, fy, fz = respond(
         nx, ny, nz, approach,
         fma(zero - share, mx, di), fma(zero - share, my, ei), fma(zero - share, mz, fi),
-        gap, select(valid, scale * mi, one), px, py, pz, memory,
+        gap, select(moves, scale * mi, one), px, py, pz, memory,
         take(table[T_K], pair), take(table[T_C], pair), take(table[T_MU_S], pair),
         take(table[T_MU_K], pair), glue, slip, zero, zero, zero, zero, zero, one,
         flags & ~ACCELERATED,
@@ -200,6 +204,8 @@ def predict_row(i, x, v, warm, row, par, split):
     """Row i before contacts (2), plus what the impulses of the last substep do."""
     for c in range(3):
         free = par[H] * v[i, c] + par[GX + c]
+        if v[i, 3] == 0.0:
+            free = par[GX] - par[GX]  # a fixed grain stays
         row[i, c] = x[i, c]
         row[i, 4 + c] = free + par[MEMORY] * warm[i, c]
         row[i, 8 + c] = free + warm[i, c]

@@ -162,7 +162,8 @@ def _move_slab(s, slab, x, v, warm, row, par, flags, reach, base, acc, ref, stat
         w = lane(old, 3)
         split = w * max(par[RELAX] * count, np.float32(1.0))
         pushed = with_last(splat4(w) * total, par[H] - par[H])
-        moved = with_last(fma(step, old, pushed + pull), par[H] - par[H])
+        fall = pull if w > 0.0 else pull - pull  # a fixed grain stays
+        moved = with_last(fma(step, old, pushed + fall), par[H] - par[H])
         if not flags & LAST:
             set_row(i, quad(x, i), with_last(moved, split), moved, row)
             continue
@@ -170,7 +171,7 @@ def _move_slab(s, slab, x, v, warm, row, par, flags, reach, base, acc, ref, stat
         uy = lane(moved, 1)
         uz = lane(moved, 2)
         size = ux * ux + uy * uy + uz * uz
-        speed = fma(rate, pushed + pull, old)
+        speed = fma(rate, pushed + fall, old)
         if size < par[SLEEP] and count > 0.0:  # only what rests on something
             moved = moved - moved
             speed = moved
@@ -179,11 +180,11 @@ def _move_slab(s, slab, x, v, warm, row, par, flags, reach, base, acc, ref, stat
         set_quad(x, i, here)
         set_quad(v, i, with_last(speed, w))
         set_quad(warm, i, with_last(pushed, count))
-        free = with_last(fma(step, speed, pull), par[H] - par[H])
+        free = with_last(fma(step, speed, fall), par[H] - par[H])
         set_row(i, here, with_last(fma(keep, pushed, free), split), free + pushed, row)
         off = off or astray(i, here, moved, ref)
         if flags & STATS:
-            energy += size / w
+            energy += size / w if w > 0.0 else 0.0
             largest = max(largest, size)
             if not np.isfinite(size) and stats[s, BAD] == 0.0:
                 stats[s, BAD] = i + 1

@@ -46,7 +46,7 @@ def predict_slab(s, slab, x, v, row, place, par):
     none = par[GX] - par[GX]
     for i in range(slab[s], slab[s + 1]):
         speed = quad(v, i)
-        way = fma(step, speed, pull)
+        way = fma(step, speed, pull) if lane(speed, 3) > 0.0 else pull - pull  # fixed: it stays
         set_quad(row, 2 * i, quad(x, i))
         set_quad(row, 2 * i + 1, with_last(way, lane(speed, 3)))
         set_quad(place, i, quad(x, i) + with_last(way, none))
@@ -81,7 +81,7 @@ def integrate_slab(s, slab, x, v, row, par, stats):
             u = u - u
         set_quad(x, i, quad(x, i) + with_last(u, none))
         set_quad(v, i, with_last(u * rate, w))
-        energy += way / w
+        energy += way / w if w > 0.0 else 0.0
         largest = max(largest, way)
         if not np.isfinite(way) and stats[s, BAD] == 0.0:
             stats[s, BAD] = i + 1

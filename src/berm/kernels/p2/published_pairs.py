@@ -82,6 +82,7 @@ def choose_pairs(
             hits = bits(touching)
             for m in range(8):  # no jumps: hits cannot be foreseen, so the next one overwrites
                 at = 8 * (slot + length[m]) + m
+                hit = hits >> m & 1
                 t_nbr[at] = nbr[k + m]
                 if not plain:
                     i = lanes[8 * q + m]
@@ -93,7 +94,8 @@ def choose_pairs(
                         known_pair = pair
                         root = root_factor(table[T_K, pair], table[T_C, pair], w, iterations)
                     factor[at] = root
-                length[m] += hits >> m & 1
+                    hit *= w > 0.0  # two fixed grains do nothing
+                length[m] += hit
         longest = np.int64(0)
         for m in range(8):
             longest = max(longest, length[m])
@@ -208,7 +210,8 @@ def _correct_pairs(
                 root = load(factor, 8 * slot)
                 k = root * spring
                 c = root * damper
-                each = on / (mi + mj)
+                both_w = mi + mj
+                each = on / select(both_w > zero, both_w, one)  # idle lanes may hold a fixed grain
                 upper = mi * each
                 lower = mj * each
                 if flags & ADHESIVE:

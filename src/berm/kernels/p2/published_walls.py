@@ -59,6 +59,8 @@ def choose_walls(
     k = 0
     for b in range(count[s]):
         i = rows[s, b]
+        if row[i, 7] == 0.0:  # fixed
+            continue
         p = planes[s, b]
         offset = p[3] + over * (p[0] * p[4] + p[1] * p[5] + p[2] * p[6])
         gap = p[0] * row[i, 0] + p[1] * row[i, 1] + p[2] * row[i, 2] - offset - row[i, 3]

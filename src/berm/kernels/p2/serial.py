@@ -104,6 +104,8 @@ def _predict_slab(s, slab, v, u, par):
         u[i, 1] = par[H] * v[i, 1] + par[GY]
         u[i, 2] = par[H] * v[i, 2] + par[GZ]
         u[i, 3] = v[i, 3]
+        if v[i, 3] == 0.0:  # a fixed grain stays
+            u[i, 0] = u[i, 1] = u[i, 2] = 0.0
 
 
 @inner
@@ -122,7 +124,7 @@ def _integrate_slab(s, slab, x, v, u, par, stats):
             for c in range(3):
                 x[i, c] += u[i, c]
                 v[i, c] = u[i, c] * par[INV_H]
-        energy += way / v[i, 3]
+        energy += way / v[i, 3] if v[i, 3] > 0.0 else 0.0
         largest = max(largest, way)
         if not np.isfinite(way) and stats[s, BAD] == 0.0:
             stats[s, BAD] = i + 1
@@ -141,6 +143,8 @@ def _pair(i, j, slot, m, imp, x, u, pair, table, flags, retest, count, stats):
     far = np.sqrt(nx * nx + ny * ny + nz * nz)
     gap = far - x[i, 3] - x[j, 3]
     if (gap > 0.0) if retest else (imp[8 * slot + m] == 0.0):
+        return
+    if u[i, 3] + u[j, 3] == 0.0:  # two fixed grains do nothing
         return
     if far > 1e-20:
         nx /= far
@@ -233,6 +237,8 @@ def solve(
                 gap = _wall_correction(
                     s, b, i, pair, w_body, w_plane, w_imp, x, u, v[i, 3], table, par, flags, push
                 )
+                if v[i, 3] == 0.0:  # fixed
+                    continue
                 if (gap <= 0.0) if retest else (w_plane[s, b, 7] > 0.0):
                     for c in range(3):
                         u[i, c] += push[c]

@@ -204,7 +204,8 @@ def move_slab(s, slab, row, par, flags, ref, stats):
         moved = quad(row, 4 * i + 2)
         old = quad(row, 4 * i + 3)
         count = lane(moved, 3)
-        free = fma(step, old, pull)
+        fall = pull if w > 0.0 else still  # a fixed grain stays
+        free = fma(step, old, fall)
         pushed = with_last(moved, none) - free  # what contacts did: exactly nothing without one
         if count == 0.0:
             pushed = still
@@ -213,13 +214,13 @@ def move_slab(s, slab, row, par, flags, ref, stats):
         uy = lane(moved, 1)
         uz = lane(moved, 2)
         size = ux * ux + uy * uy + uz * uz
-        speed = fma(rate, pushed + pull, old)
+        speed = fma(rate, pushed + fall, old)
         if size < par[SLEEP] and count > 0.0:  # only what rests on something
             moved = still
             speed = still
             size = size - size
         here = quad(row, 4 * i) + moved
-        free = fma(step, speed, pull)
+        free = fma(step, speed, fall)
         set_row(i, here, with_last(fma(keep, pushed, free), w), free + pushed, row)
         # most grains stay where they are sure to be on their way, and `ref` is not read
         way = abs(ux) + abs(uy) + abs(uz)
@@ -229,7 +230,7 @@ def move_slab(s, slab, row, par, flags, ref, stats):
             room = SURE * room_left(i, lane(here, 0), lane(here, 1), lane(here, 2), ref)
         set_quad(row, 4 * i + 3, with_last(speed, room))
         if flags & STATS:
-            energy += size / w
+            energy += size / w if w > 0.0 else 0.0
             largest = max(largest, size)
             if not np.isfinite(size) and stats[s, BAD] == 0.0:
                 stats[s, BAD] = i + 1
@@ -245,9 +246,11 @@ def leave_slab(s, slab, x, v, warm, row, par):
     pull = gravity_of(par)
     for i in range(slab[s], slab[s + 1]):
         speed = quad(row, 4 * i + 3)
+        w = lane(quad(row, 4 * i + 1), 3)
+        fall = pull if w > 0.0 else pull - pull
         set_quad(x, i, quad(row, 4 * i))
-        set_quad(v, i, with_last(speed, lane(quad(row, 4 * i + 1), 3)))
-        set_quad(warm, i, quad(row, 4 * i + 2) - fma(step, speed, pull))
+        set_quad(v, i, with_last(speed, w))
+        set_quad(warm, i, quad(row, 4 * i + 2) - fma(step, speed, fall))
 
 
 @inner

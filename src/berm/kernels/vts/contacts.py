@@ -61,7 +61,7 @@ def _look(i, xi, vi, j, x, v, law, hand):
     t = select(along < zero, vmin((zero - along) / way2, one), zero)
     near2 = far2 + t * (along + along + t * way2)
     limit = size * splat(law[TOLERANCE])
-    apart = (near2 > limit * limit) | (i == j)
+    apart = (near2 > limit * limit) | (i == j) | (vi[3] + vj[3] == zero)  # both fixed: nothing
     far = vsqrt(far2)
     far_enough = far2 > splat(none + np.float32(FAR))
     dx = select(far_enough, dx / far, zero)
@@ -156,7 +156,7 @@ def _walls_slab(
         ux, uy, uz = v[i, 0] - sx, v[i, 1] - sy, v[i, 2] - sz
         speed = nx * ux + ny * uy + nz * uz
         limit = x[i, 3] * (law[TOLERANCE] - np.float32(1.0))
-        if gap + h * speed > limit and gap > limit:
+        if v[i, 3] == 0.0 or (gap + h * speed > limit and gap > limit):
             for e in range(3):
                 w_imp[s, k, e] = 0.0
             continue

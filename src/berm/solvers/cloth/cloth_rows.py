@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from berm.core.cloth import Cloth
 from berm.core.errors import SimulationError
+from berm.core.saved import Facts, Saved
 from berm.kernels.cloth import faces as cloth_faces
 from berm.kernels.cloth import links as cloth_links
 from berm.kernels.vts import contacts as vts_contacts
@@ -19,6 +20,7 @@ from berm.solvers.multibody.multibody import Multibody
 from berm.solvers.search.contact_list import slab_limits
 from berm.solvers.vts.grain_rows import Pairing
 from berm.solvers.vts.rows import Rows, Unit
+from berm.solvers.walls.check import check_walls
 from berm.solvers.walls.walls import Walls
 
 Array = npt.NDArray[Any]
@@ -357,10 +359,33 @@ class ClothRows:
             "own": self.own.state(),
         }
 
+    def check(self, saved: Saved, facts: Facts, world: WorldView) -> int:
+        """Refuse a state that cannot be put back; return how many vertices the cloth has."""
+        cloths = world.cloths
+        count = sum(len(cloth.position) for cloth in cloths)
+        slab, bodies = slab_limits(count), world.bodies.n
+        check_walls(saved.part("walls"), self.dtype, bodies, count, slab, sure=False)
+        side = saved.get("side")
+        if not isinstance(side, list) or len(side) not in (0, len(cloths)):
+            raise saved.refuse("side", np.shape(side), f"a list of {len(cloths)}, or none")
+        sides = Saved({str(k): one for k, one in enumerate(side)}, f"{saved.where}.side")
+        for k in range(len(side)):
+            sides.array(str(k), np.int8, (None,), -1, 1)
+        keys = saved.array("keys", np.int64, (None,))
+        saved.array("pushed", np.float64, (len(keys), 3))
+        for one in saved.parts("own", (2,)):
+            known = one.array("keys", np.int64, (None,), 0)
+            one.array("side", np.int8, (len(known),), -1, 1)
+            one.array("normal", np.float64, (len(known), 3))
+            if (np.diff(known) <= 0).any():
+                raise one.refuse("keys", known[:5].tolist(), "keys that rise")
+        if (np.diff(keys) < 0).any():
+            raise saved.refuse("keys", keys[:5].tolist(), "keys that rise")
+        return count
+
     def restore(self, state: dict[str, Any]) -> None:
         """Put a state back."""
         self.walls.restore(state["walls"])
         self.side = [np.array(side, np.int8) for side in state["side"]]
         self.pushed = np.array(state["keys"], np.int64), np.array(state["pushed"], float)
-        if "own" in state:  # since cloth may meet itself
-            self.own.restore(state["own"])
+        self.own.restore(state["own"])

@@ -76,15 +76,15 @@ class CoveredBodies:
             return False
         clump_of = np.full(bodies.n, -1)
         clump_of[rows] = covering
-        wall_of = np.where(bodies.dynamic, 0, np.cumsum(~bodies.dynamic) - 1) - 1  # none: the ground
+        wall_of = (
+            np.where(bodies.dynamic, 0, np.cumsum(~bodies.dynamic) - 1) - 1
+        )  # none: the ground
         ends = np.column_stack([joints.a, joints.b])[joints.collides == 0]
         one, two = clump_of[ends].T
         both = (one >= 0) & (two >= 0)
         low, high = np.minimum(one, two)[both], np.maximum(one, two)[both]
         apart = np.unique((low << 32) | high)
-        sides = [
-            np.column_stack([clump_of[ends[:, k]], wall_of[ends[:, 1 - k]]]) for k in range(2)
-        ]
+        sides = [np.column_stack([clump_of[ends[:, k]], wall_of[ends[:, 1 - k]]]) for k in range(2)]
         walls = np.concatenate(sides)
         walls = walls[(walls >= 0).all(axis=1)]
         same = np.array_equal(apart, self.apart) and np.array_equal(walls, self.apart_from_walls)

@@ -111,9 +111,7 @@ class _State:
         rows = self.alone
         self.y = [
             np.concatenate([g.x[rows, :3], g.v[rows, :3], g.spin[rows, :3]], axis=1),
-            np.concatenate(
-                [c.x[:, :3], c.v[:, :3], c.q, turned(c.q, c.L_own[:, :3])], axis=1
-            ),
+            np.concatenate([c.x[:, :3], c.v[:, :3], c.q, turned(c.q, c.L_own[:, :3])], axis=1),
         ]
         pull = max(float(np.linalg.norm(self.world.gravity)), 1e-3)
         radius = float(g.radius.min())
@@ -160,7 +158,7 @@ class _State:
         grain = np.concatenate(
             [
                 g.v[rows, :3],
-                f[:, :3] * g.v[rows, 3:] + world.gravity,
+                f[:, :3] * g.v[rows, 3:] + (g.v[rows, 3:] > 0.0) * world.gravity,
                 f[:, 4:7] * g.spin[rows, 3:],
             ],
             axis=1,

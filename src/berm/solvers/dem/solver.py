@@ -16,6 +16,7 @@ from berm.core.clumps import ALL_TO_TOUCHING
 from berm.core.errors import InputError, SimulationError
 from berm.core.grains import Grains
 from berm.core.report import StepReport
+from berm.core.saved import Facts, Saved
 from berm.kernels.dem import body_blocks, leap_frog
 from berm.kernels.dem import pair_forces as stats
 from berm.kernels.dem.totals import body_energy, grain_totals, lightest_body
@@ -32,6 +33,7 @@ from berm.solvers.portions import Portions
 from berm.solvers.search.list_rooms import rooms
 from berm.solvers.search.pair_list import PairList
 from berm.solvers.walls.boundaries import Boundaries
+from berm.solvers.walls.check import check_boundaries
 from berm.solvers.walls.shapes import updates_of
 
 Array = npt.NDArray[Any]
@@ -40,6 +42,7 @@ INTEGRATORS = ("verlet", "rkf45")
 FEWEST = 10  # steps a contact below which a step that a user gave is refused
 DAMPED = 0.4  # of m / k_d: the longest step beside a damper, for grains with many contacts
 SLOWEST = 0.1  # m/s: the least speed for which a step is chosen
+FASTEST = 1e7  # m/s: faster than anything that this is made for
 LONGEST = 1e3  # s: of a step that a user may give; the contact time asks for far less
 
 
@@ -314,6 +317,8 @@ class DEM(Solver):
             light = max(light, float(lightest_body(
                 clumps.first, clumps.x, clumps.L_own, clumps.moments, ALL_TO_TOUCHING
             )))  # fmt: skip
+        if light == 0.0:  # all are fixed
+            light = 1.0 / float(grains.mass.min())
         lightest = 1.0 / light
         self.speed = max(self.speed, fastest)
         # boundaries do not meet each other, be they of steel
@@ -370,7 +375,8 @@ class DEM(Solver):
         kind = grains.material[i] * len(world.materials) + grains.material[j]
         _, table = self._numbers(world)
         numbers = table[kind, :4].T
-        m_eff = 1.0 / (grains.v[i, 3] + grains.v[j, 3])
+        light = grains.v[i, 3] + grains.v[j, 3]
+        m_eff = 1.0 / np.where(light > 0.0, light, 1.0)  # two fixed ones
         force, energy = normal.elastic(numbers, xi, r * q / (r + q), m_eff)
         return np.asarray(force), np.asarray(energy)
 
@@ -414,10 +420,21 @@ class DEM(Solver):
         lists = {"pairs": self.pairs.state(), "walls": self.walls.state()}
         return {**lists, "covered": self.covered.state(), **own}
 
+    def check_state(self, saved: Saved, facts: Facts, world: WorldView) -> None:
+        """Refuse a state that cannot be put back; nothing is changed."""
+        rows = self.pairs.check(saved.part("pairs"), facts)
+        fixed = [body for body in world.bodies if not body.dynamic]
+        slab = saved.part("pairs").get("slab")
+        check_boundaries(saved.part("walls"), self.walls.width, fixed, rows, slab)
+        saved.number("speed", 0.0, FASTEST)
+        saved.number("rkf_step", 0.0)
+        saved.number("rkf_elapsed", 0.0)
+        saved.flag("started")
+        saved.whole("ground_seen", 0)
+        saved.whole("kept", 0, 2**53)
+
     def restore(self, state: dict[str, Any]) -> None:
         """Put a state back."""
-        if "boundaries" not in state:
-            raise InputError("checkpoint: solver dem", "of an older version", "one of this version")
         self.pairs.restore(state["pairs"])
         self.seated_for = None
         self.walls.restore(state["walls"])

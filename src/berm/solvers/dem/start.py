@@ -19,9 +19,11 @@ def check_start(dem: DEM, world: WorldView) -> None:
     """Refuse a start in which grains or bodies overlap by more than `start_overlap` radii."""
     _check_walls(dem, world)
     i, j, overlap = dem.touching(world)
+    x, light = world.grains.x, world.grains.v[:, 3]
+    moves = light[i] + light[j] > 0.0  # two fixed ones stay where they are
+    i, j, overlap = i[moves], j[moves], overlap[moves]
     if not len(overlap):
         return
-    x = world.grains.x
     share = overlap / np.minimum(x[i, 3], x[j, 3])
     worst = int(share.argmax())
     if share[worst] > dem.start_overlap:
@@ -47,6 +49,7 @@ def _check_walls(dem: DEM, world: WorldView) -> None:
     for b, at in enumerate(dem.fixed):
         body = world.bodies[int(at) - 1]
         rows = np.unique(walls.row[used & (walls.body == b)])
+        rows = rows[grains.v[rows, 3] > 0.0]
         x = grains.x[rows]
         far, _ = signed_distance(body.shape, (x[:, :3] - body.position) @ body.rotation)
         share = 1.0 - far / x[:, 3]

@@ -148,6 +148,7 @@ class Form(ABC):
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put a state back."""
+        self.row = np.zeros((0, self.width), self.dtype)  # rows know their rooms in another list
         self.contacts.restore(state["contacts"])
         self.walls.restore(state["walls"])
 

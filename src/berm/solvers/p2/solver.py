@@ -12,10 +12,12 @@ from berm.core.errors import InputError, SimulationError
 from berm.core.grains import Grains
 from berm.core.materials import mix
 from berm.core.report import StepReport
+from berm.core.saved import Facts, Saved
 from berm.kernels.p2 import law as at
 from berm.kernels.search.grain_fields import pair_fields, wall_fields
 from berm.kernels.search.neighbours import AHEAD_MOST, KNOCK, KNOCK_FAST
 from berm.solvers.base import SOLVERS, Solver, Stages, WorldView
+from berm.solvers.divergence import Divergence
 from berm.solvers.multibody.multibody import Multibody
 from berm.solvers.options import choice, flag, number, whole
 from berm.solvers.p2 import mass, published, serial, sweep  # noqa: F401  (forms)
@@ -24,6 +26,7 @@ from berm.solvers.p2.law import ContactLaw
 from berm.solvers.p2.start import warn_of_deep_starts
 from berm.solvers.p2.with_bodies import step_with_bodies
 from berm.solvers.search.contact_list import ContactList
+from berm.solvers.walls.check import check_multibody, check_walls
 from berm.solvers.walls.shapes import updates_of
 from berm.solvers.walls.walls import Walls
 
@@ -56,7 +59,7 @@ class P2(Solver):
         MEMORY, 0.0, 1.0, "part of the contacts' impulses that the next substep starts from"
     )
     relaxation: float = number(
-        1.0, 0.1, 4.0, "factor of the inverse mass that a contact sees; below 1: over-relaxation"
+        1.0, 1.0, 4.0, "factor of the inverse mass that a contact sees; below 1, beds explode"
     )
     acceleration: float = number(
         0.0, 0.0, 1.0, "factor of the improved-Jacobi term, [Francu14] (36)-(38); form mass only"
@@ -115,12 +118,14 @@ class P2(Solver):
         self.form: Form = FORMS.get(self.averaging)(self, world.grains.dtype)
         self.body_walls = Walls(world.grains.dtype)  # contacts with dynamic bodies
         self.multibody = Multibody()
+        self.divergence = Divergence(self.name)
         self.mean_mass = 0.0
         self.last_dt = 0.0
         self.bodies_seen = -1
         self.ground_seen = 0  # updates of height fields
         self.walls_end = False  # contacts with bodies were found for the last step only
         self.changed = True  # grains came or went before this step
+        self.reweighed = True  # ... or were fixed or freed: what moves them is summed again
         self.known_tags = 0  # grains with higher tags are new
         self.only_kind = -1  # the material of all grains, or -1 where there are several
         self.alike = False  # all grains have one radius and one mass, too
@@ -139,6 +144,7 @@ class P2(Solver):
 
     def step(self, world: WorldView, dt: float) -> StepReport:
         """Advance by dt: search on predicted positions, correct, integrate (Sec. 3, 4)."""
+        self.divergence.begin(world)
         clock, grains, report = Stages(), world.grains, self.begin(world, dt)
         if self.multibody.active:
             return step_with_bodies(self, world, dt, clock, report)
@@ -151,7 +157,7 @@ class P2(Solver):
                 fresh = self.search(grains, dt, under_way=done > 0)
                 report.rebuilt += fresh
             with clock.stage("walls"):
-                found = self.find_walls(world, left, dt - left, fresh)
+                found = self.find_walls(world, left, dt - left, fresh) or self.reweighed
                 if self.changed:
                     warn_of_deep_starts(self, world)
             with clock.stage("solve"):
@@ -179,13 +185,16 @@ class P2(Solver):
     def search(self, grains: Grains, dt: float, under_way: bool) -> bool:
         """Rebuild the list of pairs if it has to be; `under_way`: a grain has left its way."""
         self.changed = grains.changed
-        if grains.changed:
-            self.mean_mass = float(grains.mass.mean())
+        self.reweighed = grains.reweighed
+        if grains.changed or grains.reweighed:
             kinds, size, mass = grains.material[: grains.n], grains.radius, grains.v[: grains.n, 3]
+            free = mass > 0
+            self.mean_mass = float(grains.mass[free if free.any() else slice(None)].mean())
             self.only_kind = int(kinds[0]) if kinds.min() == kinds.max() else -1
             self.alike = self.only_kind >= 0 and bool(
-                mass.min() == mass.max() and size.min() == size.max()
+                0 < mass.min() == mass.max() and size.min() == size.max()
             )
+            grains.reweighed = False
         return self.form.search(grains, dt, under_way)
 
     def find_walls(self, world: WorldView, left: float, gone: float, fresh: bool) -> bool:
@@ -220,6 +229,9 @@ class P2(Solver):
         report.overlap_max = float(stats[:, at.OVERLAP_MAX].max())
         report.kinetic_energy = float(stats[:, at.ENERGY].sum()) + world.bodies.kinetic_energy()
         report.residual = float(np.sqrt(stats[:, at.FARTHEST2].max()))
+        dt, h = self.last_dt, self.last_dt / self.substeps
+        hint = f"try more substeps (now {self.substeps}), a smaller dt (now {dt:.4g} s), or softer "
+        self.divergence.check(world, report.residual / h, dt, h, hint + "materials")
 
     def grain_fields(self, world: WorldView) -> dict[str, Array]:
         """Largest overlap (m) and sum of normal contact forces (N) of each grain, bodies included.
@@ -245,6 +257,7 @@ class P2(Solver):
     def state(self) -> dict[str, Any]:
         """Everything that a bit-for-bit restart needs."""
         return {
+            "averaging": self.averaging,
             **self.form.state(),
             "body_walls": self.body_walls.state(),
             "multibody": self.multibody.state(),
@@ -258,6 +271,29 @@ class P2(Solver):
             "known_tags": self.known_tags,
         }
 
+    def check_state(self, saved: Saved, facts: Facts, world: WorldView) -> None:
+        """Refuse a state that cannot be put back; nothing is changed."""
+        if saved.get("averaging") != self.averaging:
+            raise saved.refuse("averaging", saved.get("averaging"), self.averaging)
+        rows = self.contacts.check(saved.part("contacts"), facts)
+        slab = saved.part("contacts").get("slab")
+        for name in ("walls", "body_walls"):
+            sure = name == "walls"
+            check_walls(saved.part(name), self.real, world.bodies.n, rows, slab, sure)
+        if not self.form.conserving:
+            saved.part("walls").array("ref", self.real, (None, 4))
+        check_multibody(saved.part("multibody"))
+        saved.number("mean_mass", 0.0)
+        saved.number("last_dt", 0.0)
+        kind = saved.whole("only_kind", -1, facts.materials - 1)
+        saved.whole("bodies_seen", -1)
+        saved.flag("walls_end")
+        saved.whole("known_tags", 0)
+        if saved.flag("alike") and not facts.are_alike():
+            raise saved.refuse("alike", True, "False: grains differ")
+        if kind >= 0 and not facts.changed and (facts.material != kind).any():
+            raise saved.refuse("only_kind", kind, "-1: grains are of several materials")
+
     def restore(self, state: dict[str, Any]) -> None:
         """Put a state back."""
         self.form.restore(state)
@@ -269,5 +305,5 @@ class P2(Solver):
         self.bodies_seen = int(state["bodies_seen"])
         self.ground_seen = int(state.get("ground_seen", 0))
         self.walls_end = bool(state["walls_end"])
-        self.alike = bool(state.get("alike", False))
-        self.known_tags = int(state.get("known_tags", 0))
+        self.alike = bool(state["alike"])
+        self.known_tags = int(state["known_tags"])

@@ -24,7 +24,8 @@ def warn_of_deep_starts(p2: P2, world: WorldView) -> None:
     p2.known_tags = grains.next_tag
     walls = p2.walls
     used = np.arange(walls.rows.shape[1]) < walls.count[:, None]
-    used[used] = grains.tag[walls.rows[used]] >= known
+    rows = walls.rows[used]
+    used[used] = (grains.tag[rows] >= known) & (grains.v[rows, 3] > 0)  # fixed ones stay there
     if used.any():
         rows, body, plane = walls.rows[used], walls.body[used], walls.plane[used]
         x = grains.x[rows]
@@ -37,7 +38,8 @@ def warn_of_deep_starts(p2: P2, world: WorldView) -> None:
             )  # fmt: skip
     if known == 0:
         i, j = p2.contacts.pairs()
-        x = grains.x
+        moves = grains.v[i, 3] + grains.v[j, 3] > 0
+        i, j, x = i[moves], j[moves], grains.x
         far = np.linalg.norm(x[i, :3] - x[j, :3], axis=1)
         share = (x[i, 3] + x[j, 3] - far) / np.minimum(x[i, 3], x[j, 3])
         worst = int(share.argmax()) if len(share) else -1

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from berm.core.grains import LARGE, Grains
+from berm.core.saved import Facts, Saved
 from berm.kernels.search import candidates as layout
 from berm.kernels.search.neighbours import CHUNK
 from berm.solvers.search.contact_list import ContactList
@@ -26,7 +27,7 @@ class CandidateList(ContactList):
     its size.
     """
 
-    STATE: tuple[str, ...] = ("slab", "part", "lanes", "ptr", "nbr", "reach", "base", "ref")
+    STATE: tuple[str, ...] = ("slab", "part", "lanes", "ptr", "nbr", "reach", "ref")
 
     def __init__(self, dtype: npt.DTypeLike) -> None:
         super().__init__(dtype, ahead=False)
@@ -79,7 +80,7 @@ class CandidateList(ContactList):
         used = [width[s, : part[s + 1]] for s in range(self.slabs)]
         self.reach, self.part = reach, np.cumsum(part)
         self.ptr = np.concatenate([[0], np.cumsum(np.concatenate(used))]).astype(np.int64)
-        self.base = np.cumsum(reach[:, 1] - reach[:, 0]) - (reach[:, 1] - reach[:, 0])
+        self._share_out()
         self.lanes = self._room("lanes", 8 * int(self.part[-1]), np.int32)
         self.nbr = self._room("nbr", 8 * int(self.ptr[-1]), np.int32)
         layout.fill(self.slab, self.part, found, count, queue, self.lanes, self.ptr, self.nbr)
@@ -91,13 +92,23 @@ class CandidateList(ContactList):
             "typical": self.typical,
         }
 
+    def check(self, saved: Saved, facts: Facts) -> int:
+        """Refuse a state that is no list of these grains; return for how many it was made."""
+        rows = self._check_slabs(saved, facts)
+        self._check_slices(saved, rows)
+        saved.array("ref", self.dtype, (rows, 4))
+        saved.whole("moves", 0)
+        saved.number("typical", 0.0)
+        return rows
+
     def restore(self, state: dict[str, Any]) -> None:
         """Put a state back."""
         for name in self.STATE:
-            setattr(self, name, np.ascontiguousarray(state[name]))
+            setattr(self, name, np.array(state[name], order="C"))  # the state stays as it is
         self._store.clear()
+        self._share_out()
         self.moves = int(state["moves"])
-        self.typical = float(state.get("typical", 0.0))
+        self.typical = float(state["typical"])
 
     def room_for_contacts(self, numbers: bool) -> tuple[Array, Array, Array, Array, Array]:
         """Room for those that touch: slices in use, rows, slots, neighbours, a number for each.

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from berm.core import pages
 from berm.core.errors import SimulationError
 from berm.core.grains import LARGE, PAD, Grains
+from berm.core.saved import Facts, Saved
 from berm.kernels.search import neighbours
 from berm.kernels.search import slices as layout
 
@@ -63,8 +64,7 @@ class ContactList:
     """
 
     STATE: tuple[str, ...] = (
-        "slab", "part", "lanes", "ptr", "nbr", "imp", "home", "reach", "base", "ref", "colour",
-        "turn",
+        "slab", "part", "lanes", "ptr", "nbr", "imp", "home", "reach", "ref"
     )  # fmt: skip
 
     def __init__(self, dtype: npt.DTypeLike, ahead: bool = True) -> None:
@@ -254,10 +254,13 @@ class ContactList:
         )  # fmt: skip
         self.part, self.lanes, self.ptr, self.nbr, self.imp = part, lanes, ptr, nbr, imp
         self.home, self.reach = home, reach
-        self.colour, self.turn = colour_slabs(reach)
-        self.base = np.concatenate([[0], np.cumsum(reach[:, 1] - reach[:, 0])[:-1]]).astype(
-            np.int64
-        )
+        self._share_out()
+
+    def _share_out(self) -> None:
+        """Colours of the slabs, and where their accumulators start, from the rows they touch."""
+        wide = self.reach[:, 1] - self.reach[:, 0]
+        self.colour, self.turn = colour_slabs(self.reach)
+        self.base = (np.cumsum(wide) - wide).astype(np.int64)
 
     def _arrange(
         self, count: Array, found: Array, now: Array, kept: bool
@@ -300,11 +303,54 @@ class ContactList:
             "sparse": self.sparse,
         }
 
+    def check(self, saved: Saved, facts: Facts) -> int:
+        """Refuse a state that is no list of these grains; return for how many it was made."""
+        rows = self._check_slabs(saved, facts)
+        slices, slots = self._check_slices(saved, rows)
+        saved.array("imp", self.dtype, (24 * slots,))
+        saved.array("home", np.int32, (rows,), -1, 8 * slices - 1)
+        saved.array("ref", self.dtype, (rows, 8))
+        self._check_order(saved)
+        return rows
+
+    def _check_slabs(self, saved: Saved, facts: Facts) -> int:
+        slab = saved.array("slab", np.int64, (None,), 0)
+        rows = int(slab[-1]) if len(slab) else 0
+        if not np.array_equal(slab, slab_limits(rows) if rows else [0]):
+            raise saved.refuse("slab", slab[:5].tolist(), "the slabs of so many grains")
+        facts.check_rows(rows, saved)
+        reach = saved.array("reach", np.int64, (len(slab) - 1, 2), 0, rows)
+        if not ((reach[:, 0] <= slab[:-1]) & (reach[:, 1] >= slab[1:])).all():
+            raise saved.refuse("reach", reach[:3].tolist(), "all rows of each slab")
+        return rows
+
+    @staticmethod
+    def _check_slices(saved: Saved, rows: int) -> tuple[int, int]:
+        """Refuse lanes and neighbours that their slab does not reach; return slices, slots."""
+        reach = saved.get("reach")
+        part = saved.limits("part", len(reach))
+        ptr = saved.limits("ptr", int(part[-1]))
+        lanes = saved.array("lanes", np.int32, (8 * int(part[-1]),), 0, rows - 1)
+        nbr = saved.array("nbr", np.int32, (8 * int(ptr[-1]),), 0, rows - 1)
+        for name, who, cuts in (("lanes", lanes, part), ("nbr", nbr, ptr[part])):
+            of_slab = np.repeat(np.arange(len(reach)), 8 * np.diff(cuts))
+            if ((who < reach[of_slab, 0]) | (who >= reach[of_slab, 1])).any():
+                raise saved.refuse(name, "a row far away", "rows that their slab reaches")
+        return int(part[-1]), int(ptr[-1])
+
+    @staticmethod
+    def _check_order(saved: Saved) -> None:
+        saved.whole("moves", 0)
+        saved.number("fullness", 0.0, 1.0)
+        saved.whole("since_sort", 0)
+        saved.flag("sparse")
+
     def restore(self, state: dict[str, Any]) -> None:
         """Put a state back."""
         for name in self.STATE:
-            setattr(self, name, np.ascontiguousarray(state[name]))
+            setattr(self, name, np.array(state[name], order="C"))  # the state stays as it is
         self._store.clear()
+        self._share_out()
         self.moves = int(state["moves"])
         self.fullness = float(state["fullness"])
         self.since_sort = int(state["since_sort"])

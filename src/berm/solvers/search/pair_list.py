@@ -9,9 +9,10 @@ import numpy.typing as npt
 
 from berm.core.grains import Grains
 from berm.core.pages import zeros
+from berm.core.saved import Facts, Saved
 from berm.kernels.search import pair_rows as layout
 from berm.kernels.search.rooms import note_rooms, widen
-from berm.solvers.search.contact_list import ContactList, colour_slabs
+from berm.solvers.search.contact_list import ContactList
 from berm.solvers.search.list_rooms import Rooms
 
 Array = npt.NDArray[Any]
@@ -25,17 +26,7 @@ class PairList(ContactList):
     square of that room.
     """
 
-    STATE: tuple[str, ...] = (
-        "slab",
-        "ptr",
-        "mine",
-        "nbr",
-        "hist",
-        "reach",
-        "ref",
-        "colour",
-        "turn",
-    )
+    STATE: tuple[str, ...] = ("slab", "ptr", "nbr", "hist", "reach", "ref")
 
     def __init__(self, dtype: npt.DTypeLike, width: int) -> None:
         super().__init__(dtype, ahead=False)
@@ -77,7 +68,29 @@ class PairList(ContactList):
         )  # fmt: skip
         self.ptr, self.nbr, self.hist = ptr, nbr, hist
         self.mine = mine
-        self.colour, self.turn = colour_slabs(self.reach)
+        self._share_out()
+
+    def check(self, saved: Saved, facts: Facts) -> int:
+        """Refuse a state that is no list of these spheres; return for how many it was made."""
+        rows = self._check_slabs(saved, facts)
+        ptr = saved.limits("ptr", rows)
+        pairs = int(ptr[-1])
+        nbr = saved.array("nbr", np.int32, (pairs,), 0, rows - 1)
+        slab, reach = saved.get("slab"), saved.get("reach")
+        of_slab = np.repeat(np.arange(len(reach)), np.diff(ptr[slab]))
+        if ((nbr < reach[of_slab, 0]) | (nbr >= reach[of_slab, 1])).any():
+            raise saved.refuse("nbr", "a row far away", "rows that their slab reaches")
+        saved.array("hist", np.float64, (pairs, self.hist.shape[1]))
+        ref = saved.array("ref", self.dtype, (rows, 4))
+        if not (ref[:, 3] >= 0).all():
+            raise saved.refuse("ref", "below 0", "squares of lengths")
+        self._check_order(saved)
+        return rows
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put a state back."""
+        super().restore(state)
+        self.mine = np.repeat(np.arange(len(self.ptr) - 1, dtype=np.int32), np.diff(self.ptr))
 
     def pairs(self) -> tuple[Array, Array]:
         """All candidate pairs (i, j) as row numbers, in list order."""

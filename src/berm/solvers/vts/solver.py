@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from berm.core.errors import SimulationError
 from berm.core.report import StepReport
+from berm.core.saved import Facts, Saved
 from berm.kernels.search.grain_fields import pair_fields, wall_fields
 from berm.kernels.vts import contacts as vts_contacts
 from berm.kernels.vts import krylov as vts_krylov
@@ -18,6 +19,7 @@ from berm.kernels.vts import law as at
 from berm.kernels.vts import motion as vts_motion
 from berm.solvers.base import SOLVERS, Solver, Stages, WorldView
 from berm.solvers.cloth.cloth_rows import ClothRows
+from berm.solvers.divergence import Divergence
 from berm.solvers.multibody.multibody import Multibody
 from berm.solvers.options import choice, flag, number, whole
 from berm.solvers.portions import Portions
@@ -25,6 +27,7 @@ from berm.solvers.vts.body_rows import ROUNDS, BodyRows
 from berm.solvers.vts.grain_rows import GrainContacts, Pairing
 from berm.solvers.vts.iterations import ITERATIONS, Iteration, Tuning
 from berm.solvers.vts.rows import Rows
+from berm.solvers.walls.check import check_multibody, check_walls
 
 Array = npt.NDArray[Any]
 
@@ -87,6 +90,7 @@ class VTS(Solver):
         )
         self.bodies = BodyRows(world.grains.dtype, self.multibody)
         self.rows = Rows(world.grains.dtype)
+        self.divergence = Divergence(self.name)
         self.last_h = 0.0
         self.used: Iteration | None = None  # of the last solve
         self.portions = Portions()  # of the iterations
@@ -96,6 +100,7 @@ class VTS(Solver):
 
     def step(self, world: WorldView, dt: float) -> StepReport:
         """Advance by dt, substep by substep; bodies feel the mean of their contacts' forces."""
+        self.divergence.begin(world)
         clock, h, cloths = Stages(), dt / self.substeps, world.cloths
         report = StepReport(
             iterations=self.iterations, substeps=self.substeps, grains=world.grains.n
@@ -342,6 +347,9 @@ class VTS(Solver):
         fastest2 = max(found[:, vts_motion.FASTEST2].max(initial=0.0), fastest2)
         report.residual = h * float(np.sqrt(fastest2))
         self.multibody.tell(report)
+        hint = f"try more iterations (now {self.iterations}) or substeps (now {self.substeps}), "
+        hint += "a smaller omega, or safe steps" if self.iteration != "gs" else "or a smaller dt"
+        self.divergence.check(world, float(np.sqrt(fastest2)), h * self.substeps, h, hint)
 
     def grain_fields(self, world: WorldView) -> dict[str, Array]:
         """Largest overlap (m) and sum of normal contact forces (N) of each grain."""
@@ -369,6 +377,22 @@ class VTS(Solver):
             "multibody": self.multibody.state(),
             "last_h": self.last_h,
         }
+
+    def check_state(self, saved: Saved, facts: Facts, world: WorldView) -> None:
+        """Refuse a state that cannot be put back; nothing is changed."""
+        real, bodies = facts.real, world.bodies.n
+        lists = saved.part("contacts")
+        rows = self.contacts.list.check(lists.part("list"), facts)
+        slab = lists.part("list").get("slab")
+        check_walls(lists.part("walls"), real, bodies, rows, slab)
+        vertices = self.cloth.check(saved.part("cloth"), facts, world)
+        found = saved.part("bodies")
+        then = found.whole("grains_then", 0)
+        slab = slab if then else np.zeros(1, np.int64)
+        behind = np.append(slab, then + vertices) if vertices else slab
+        check_walls(found.part("walls"), real, bodies, then + vertices, behind, sure=False)
+        check_multibody(saved.part("multibody"))
+        saved.number("last_h", 0.0)
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put a state back."""

@@ -47,7 +47,7 @@ def stretch(cloth: Cloth) -> float:
 
 def box(
     solver: VTS, grains: int, mu: float = 0.0, radius: float = 0.02, seed: int = 0,
-    side: int | None = None,
+    side: int | None = None, mass: Array | None = None,
 ) -> World:  # fmt: skip
     """Return grains on a loose lattice that fall in a box, 60 Hz; side: grains along its edge."""
     world = World(dt=FRAME, solver=solver, seed=seed)
@@ -63,7 +63,7 @@ def box(
     at = np.stack(np.unravel_index(np.arange(grains), (layers, side, side)), -1)
     place = (at[:, ::-1] + 0.5) * 2.1 * radius - [edge / 2, edge / 2, 0]
     place += world.rng.uniform(-0.03 * radius, 0.03 * radius, place.shape)
-    world.add_grains(place, radius, material=law)
+    world.add_grains(place, radius, material=law, mass=mass)
     return world
 
 
