@@ -88,9 +88,9 @@ def test_motor_runs_up_with_its_effort_and_holds_its_speed():
         world.step()
         wanted = min(k * world.dt * gain, target)
         assert wheel.angular_velocity[2] == pytest.approx(wanted, rel=1e-5)
-        # in the last of the 20 steps what is missing is less than the effort would give
+        # where it arrives, around the end of step 20, rounding decides in which it ends
         wanted = effort if k <= 20 else 0.0
-        assert hinge.torque[2] == pytest.approx(wanted, abs=1e-3 if k == 20 else 1e-6)
+        assert hinge.torque[2] == pytest.approx(wanted, abs=1e-3 if k in (20, 21) else 1e-6)
 
 
 def test_hinged_plate_bears_the_weight_of_what_lies_on_it():

@@ -40,8 +40,9 @@ def advance(
     to what bodies feel, total (slabs, nb, 8), `elapsed` (s) after contacts last kept their memory;
     keep it now or not; and return. stamp: number of the next time that contacts keep their memory;
     what was kept at the one before holds. pushed (k,), applied (k, 6): bodies on which a force and
-    a torque (about the centre) act from outside; mechanisms: those that joints hold. Returns the
-    steps that are done; where it is less than `until`, the list is stale and forces are due.
+    a torque (about the centre) act from outside; mechanisms: those that joints hold; where
+    there are none, None, for which the core is left out of what is compiled. Returns the steps that
+    are done; where it is less than `until`, the list is stale and forces are due.
     """
     gx, gy, gz = gravity[0], gravity[1], gravity[2]
     chunks = blocks.shape[0]  # bodies stay in blocks for all steps
@@ -57,8 +58,8 @@ def advance(
             fill_block(np.int64(c), first, place, pace, attitude, momentum, blocks)
         if done == 0 and not due:
             push_bodies(pushed, applied, 1.0, first, rows, blocks, x, f)
-    held = mechanisms.held.shape[0] > 0 and not only_forces
-    plan = no_plan(mechanisms.bodies.kind.shape[0])
+    if mechanisms is not None:
+        plan = no_plan(mechanisms.bodies.kind.shape[0])
     while done < until or due or only_forces:
         if not due and not only_forces:
             kick = h if done > 0 else 0.5 * h  # two half kicks in one but for the first
@@ -75,7 +76,7 @@ def advance(
                         stale,
                     )  # fmt: skip
             far = False
-            if held:
+            if mechanisms is not None:
                 plan, far = move_mechanisms(
                     mechanisms, h, per_second, gravity, plan, first, rows, offset, place, pace,
                     attitude, momentum, ref, x, v, spin, f,
@@ -85,7 +86,8 @@ def advance(
             if far:
                 for c in prange(chunks):
                     drain_block(np.int64(c), first, place, pace, attitude, momentum, blocks)
-                lead_clumps(mechanisms, place, pace, attitude, momentum)
+                if mechanisms is not None:
+                    lead_clumps(mechanisms, place, pace, attitude, momentum)
                 return done
         due = False
         if not only_forces:
@@ -112,7 +114,8 @@ def advance(
     if done < steps:
         for c in prange(chunks):
             drain_block(np.int64(c), first, place, pace, attitude, momentum, blocks)
-        lead_clumps(mechanisms, place, pace, attitude, momentum)
+        if mechanisms is not None:
+            lead_clumps(mechanisms, place, pace, attitude, momentum)
         return done
     for c in prange(chunks):
         finish_block(
@@ -122,5 +125,6 @@ def advance(
     for number in prange(singles):
         kick_slab(np.int64(number), slab, owner, 0.5 * h, gx, gy, gz, x, v, spin, f)
     push_bodies(pushed, applied, -1.0, first, rows, blocks, x, f)  # the next step has its own
-    lead_clumps(mechanisms, place, pace, attitude, momentum)
+    if mechanisms is not None:
+        lead_clumps(mechanisms, place, pace, attitude, momentum)
     return done

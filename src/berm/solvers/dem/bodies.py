@@ -18,7 +18,6 @@ from berm.core.report import StepReport
 from berm.core.rotations import inverse, turned
 from berm.kernels.dem.mechanisms import Mechanisms
 from berm.kernels.dem.sphere_motion import carry_all
-from berm.kernels.multibody.arrays import BodyArrays, JointArrays
 from berm.solvers.base import WorldView
 from berm.solvers.multibody.multibody import Multibody
 
@@ -31,8 +30,8 @@ class CoveredBodies:
 
     def __init__(self) -> None:
         self.core = Multibody("direct", contacts=False)
-        self.none = _no_mechanisms()
-        self.mechanisms = self.none
+        self.mechanisms: Mechanisms | None = None
+        self.any = False  # there are, or were, such bodies
         self.elsewhere: Array = np.zeros(0, np.bool_)  # clumps that are in mechanisms
         self.free: Array = np.zeros((0, 2), np.int64)  # rows and clumps of the other bodies
         self.pushed: Array = np.zeros(0, np.int64)  # clumps of those on which a force is applied
@@ -50,6 +49,12 @@ class CoveredBodies:
         Notes which bodies joints hold, what is applied to the others, and how fast these are.
         """
         bodies, clumps, joints = world.bodies, world.clumps, world.joints
+        if not (joints.n or self.any or (clumps.body >= 0).any()):
+            bodies.load[:] = 0.0
+            if len(self.elsewhere) != clumps.n:
+                self.elsewhere = np.zeros(clumps.n, np.bool_)
+            return False
+        self.any = True
         covering = np.flatnonzero(clumps.body >= 0)
         rows = np.searchsorted(bodies.tag, clumps.body[covering])
         held = np.zeros(bodies.n, np.bool_)
@@ -63,7 +68,7 @@ class CoveredBodies:
         self.elsewhere = np.zeros(clumps.n, np.bool_)
         self.elsewhere[covering[jointed]] = True
         self.free = np.column_stack([rows, covering])[~jointed]
-        self.mechanisms = self._mechanisms(bodies, held, rows, covering) if joints.n else self.none
+        self.mechanisms = self._mechanisms(bodies, held, rows, covering) if joints.n else None
         searched = self._keep_apart(bodies, joints, rows, covering)
         if len(rows):
             searched |= self._take_over(world, rows, covering)
@@ -143,7 +148,7 @@ class CoveredBodies:
             for row in rows:
                 bodies.follow_row(int(row))
             self._forces_of_free(bodies, rows, np.asarray(world.gravity), dt)
-        if world.joints.n:
+        if self.mechanisms is not None:
             held = self.mechanisms.held[:, 0]
             bodies.load[held, GRAINS] = self.mechanisms.by_grains[held]
             state = np.concatenate([bodies.x[held], bodies.v[held], bodies.L[held]], axis=1)
@@ -162,7 +167,7 @@ class CoveredBodies:
 
     def tell(self, report: StepReport) -> None:
         """Say in the report how the joints were solved."""
-        if self.mechanisms is not self.none:
+        if self.mechanisms is not None:
             self.core.tell(report)
 
     def state(self) -> dict[str, Any]:
@@ -174,14 +179,3 @@ class CoveredBodies:
         self.apart = np.array(state["apart"], np.int64)
         self.apart_from_walls = np.array(state["apart_from_walls"], np.int64).reshape(-1, 2)
 
-
-def _no_mechanisms() -> Mechanisms:
-    """What kernels get where there are no joints."""
-    bodies, joints = Bodies(), Joints()
-    columns = {name: getattr(bodies, name) for name in BodyArrays._fields[:-2]}
-    return Mechanisms(
-        BodyArrays(**columns, root=np.zeros((1, 3, 3)), root_w=np.zeros(1)),
-        JointArrays(*(getattr(joints, name) for name in JointArrays._fields)),
-        np.zeros((0, 2), np.int64), np.zeros((1, 6)), np.zeros((1, 6)), np.zeros((0, 6)),
-        np.zeros(5),
-    )  # fmt: skip

@@ -223,7 +223,7 @@ class DEM(Solver):
     def _seats(self, world: WorldView) -> tuple[Array, ...]:
         """Blocks of the bodies, made anew with the list of pairs."""
         elsewhere = self.covered.elsewhere
-        key = self.pairs.moves, elsewhere.tobytes() if elsewhere.any() else b""
+        key = self.pairs.moves, elsewhere.tobytes() if self.covered.mechanisms else b""
         if self.seated_for != key:
             self.seated_for = key
             self.seats = seats_of(world.clumps, world.grains, elsewhere)
