@@ -122,6 +122,6 @@ def test_four_bar_closed_by_the_extra_file(tmp_path):
             knee = towards - at_p - turned
             worst = max(worst, abs(bars.positions["knee"] - knee))
             worst = max(worst, abs(bars.positions["elbow"] - (math.pi - at_c)))
-    assert bars.positions["crank"] == pytest.approx(1.0, abs=2e-3)  # to a step
+    assert bars.positions["crank"] == pytest.approx(1.0, abs=1e-5)
     assert bars.joints["rocker"].error < 1e-6
     assert worst < 5e-6

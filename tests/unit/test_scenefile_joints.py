@@ -12,9 +12,11 @@ import pytest
 from berm.core import joints as core
 from berm.core.bodies import Body
 from berm.core.errors import InputError
+from berm.core.motion import rotation_about
 from berm.core.shapes import Box
 from berm.io.positions import read_yaml
 from berm.io.scenefile import SceneFileError, json_schema, load_scene
+from berm.world.world import World
 
 GOOD = """
 bodies:
@@ -228,3 +230,19 @@ def test_a_gear_leaves_it_to_its_joints_whether_bodies_meet():
     one, other = core.Hinge(a, b, collide_connected=True), core.Hinge(b)
     gear = core.Gear(one, other, 2.0)
     assert gear.joints.collides[gear.row] == 1
+
+
+def test_positions_of_joints_are_those_of_the_bodies_now():
+    """Not those of the last substep's start: a gear that is added later would start open."""
+    world = World()
+    arm = world.add_body(Box((1.0, 0.1, 0.1)), name="arm", dynamic=True)
+    hinge = world.add_joint(core.Hinge(arm, None, (-0.5, 0, 0), (0, 0, 1), zero=2.5))
+    rail = world.add_joint(core.Slider(arm, None, axis=(1, 0, 0), zero=0.2))
+    ram = world.add_joint(core.Distance(arm, None, (0, 0, 0), (0, 0, -3), limits=(1, 9)))
+    assert (hinge.position, rail.position, ram.position) == pytest.approx((2.5, 0.2, 3.0))
+    for angle in (1.0, 2.0, 4.0, 7.0):  # counts on past pi and a full turn
+        arm.move_to((0.5 * angle, 0, 1), rotation_about((0, 0, 1), angle))
+        assert hinge.position == pytest.approx(2.5 + angle)
+        world.joints.position[hinge.row] = hinge.position  # as a step does
+        assert rail.position == pytest.approx(0.2 + 0.5 * angle)
+        assert ram.position == pytest.approx(math.hypot(0.5 * angle, 4.0))

@@ -349,8 +349,25 @@ class Driven(Joint):
 
     @property
     def position(self) -> float:
-        """Where body_a is along the free direction, against body_b: rad or m."""
-        return float(self._get("position"))
+        """Where body_a is along the free direction, against body_b, now: rad or m.
+
+        The column of `Joints` is that of the start of the last substep.
+        """
+        frame = self._get("frame")
+        if not frame[6:].any():  # not attached yet
+            return float(self._get("position"))
+        ends = [_frame(body) for body in (self.body_a, self.body_b)]
+        here, there = (
+            centre + turn @ frame[3 * k : 3 * k + 3] for k, (centre, turn) in enumerate(ends)
+        )
+        mine, theirs = (
+            turn @ matrix_of(frame[6 + 4 * k : 10 + 4 * k]) for k, (_, turn) in enumerate(ends)
+        )
+        return self._position(here - there, theirs.T @ mine, theirs[:, 0])
+
+    def _position(self, gap: Array, turn: Array, axis: Array) -> float:
+        """From the way between the anchors, the turn of body_a in b's frame, and b's axis."""
+        return float(self._get("zero") + axis @ gap)
 
     @property
     def limits(self) -> tuple[float, float] | None:
@@ -447,6 +464,12 @@ class Hinge(_Along):
 
     kind = HINGE
 
+    def _position(self, gap: Array, turn: Array, axis: Array) -> float:
+        """Angle about the axis, nearest to the last one of all that differ by full turns."""
+        about = math.atan2(turn[2, 1] - turn[1, 2], turn[1, 1] + turn[2, 2])
+        angle, before = float(self._get("zero")) + about, float(self._get("position"))
+        return angle - math.tau * math.floor((angle - before) / math.tau + 0.5)
+
     @property
     def angle(self) -> float:
         """Angle (rad) that body_a has turned against body_b; counts full turns."""
@@ -506,6 +529,10 @@ class _Between(Driven):
         if not self.length > 0.0:
             raise InputError(f"{self.label}: anchors", self.anchors[0].tolist(), "two points apart")
         self._set("zero", self.length)
+
+    def _position(self, gap: Array, turn: Array, axis: Array) -> float:
+        """Distance of the two points."""
+        return float(np.linalg.norm(gap))
 
     @property
     def error(self) -> float:
