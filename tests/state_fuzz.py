@@ -6,10 +6,13 @@ leaves the world as it was, or the world steps on (which may end in a Simulation
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import faulthandler
+import signal
 import sys
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,6 +21,7 @@ from berm.core.errors import InputError, SimulationError
 from tests.state_worlds import BODIES, build, differences, flat
 
 NUMBERS = (-1, 0, 1, 2, 7, 64, 1_000_000, 2**31 - 1, -(2**31), 1e-30, 1e6, 1e30, np.nan, np.inf)
+SECONDS = 20.0  # that two steps may take, the first of all compiles
 OTHERS = (None, "x", -1, 0, 1, 3, 1e9, 2**40, np.nan, [], {}, True, np.zeros(3))
 
 
@@ -69,6 +73,22 @@ def mutate(state: Any, rng: np.random.Generator) -> str:
     return f"{path} = {holder[path[-1]]!r}"
 
 
+@contextlib.contextmanager
+def alarm(seconds: float) -> Iterator[None]:
+    """Stop after so long with a TimeoutError; adaptive steps may become very small."""
+
+    def stop(*_: Any) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def takes_long(world: Any) -> bool:
     """Whether a step is of many small ones: what is too light or too stiff is legal, but slow."""
     if not world.grains.rotating:
@@ -97,12 +117,10 @@ def fuzz(name: str, seed: int, count: int) -> tuple[int, int]:
                 refused += 1
                 assert not differences(flat(world.state()), print_good), f"{what}: left a trace"
                 continue
-            try:
+            with contextlib.suppress(SimulationError, InputError, TimeoutError), alarm(SECONDS):
                 if not takes_long(world):
                     world.step()
                     world.step()
-            except (SimulationError, InputError):
-                pass
             ran += 1
             world.restore(good)
     return refused, ran
@@ -111,5 +129,5 @@ def fuzz(name: str, seed: int, count: int) -> tuple[int, int]:
 if __name__ == "__main__":
     faulthandler.enable()
     warnings.simplefilter("ignore")
-    faulthandler.dump_traceback_later(120, exit=True)  # a step that does not end is no better
+    faulthandler.dump_traceback_later(240, exit=True)  # a step that does not end is no better
     print("done", *fuzz(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))

@@ -98,7 +98,10 @@ def test_a_state_of_another_scene(name):
     refuse(build(name, "without bodies", count=3), state, "another scene: bodies")
     for attribute, value in (("name", "another"), ("shape", berm.Sphere(0.031))):
         other = build(name, "without bodies", count=3)
-        setattr(other.bodies[1], attribute, value)
+        if attribute == "name":
+            other.bodies.names[2] = value  # row 0 is the ground
+        else:
+            other.bodies[1].shape = value
         same = build(name, "without bodies", count=3).state()
         before = flat(other.state())
         with pytest.raises(InputError, match="another scene: bodies"):

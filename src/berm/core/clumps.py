@@ -189,7 +189,10 @@ class Clumps:
         if len(np.unique(covers)) != len(covers):
             raise saved.refuse("body", "the same twice", "each body covered once")
         first = saved.limits("first", n)
-        saved.array("offset", np.float64, (int(first[-1]), 3))
+        offset = saved.array("offset", np.float64, (int(first[-1]), 3))
+        arm = np.repeat(saved.get("momentum")[:, 3], np.diff(first))
+        if (np.linalg.norm(offset, axis=1) > (1.0 + 1e-6) * arm).any():
+            raise saved.refuse("offset", "beyond the longest arm", "spheres within it")
         members = saved.array("members", np.int64, (int(first[-1]),))
         if not np.isin(members, facts.tag).all() or len(np.unique(members)) != len(members):
             raise saved.refuse("members", "others", "tags of grains of this state, each once")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -91,6 +91,8 @@ def check_state(world: World, state: Any) -> None:
     for one in saved.parts("sinks"):
         one.whole("removed", 0)
         one.number("removed_mass", 0.0)
+    _check_bodies(saved.part("bodies"), world, materials)
+    _check_table(saved.part("joints"), world.joints, ("tag", "kind", "a", "b", "linked"))
     for cloth, one in zip(world.cloths, saved.parts("cloths"), strict=True):
         cloth.check(one)
     world.solver.check_state(saved.part("solver"), facts, world)
@@ -109,6 +111,32 @@ def _short(value: Any) -> Any:
     if not isinstance(value, list) or not all(isinstance(one, Mapping) for one in value):
         return value
     return "; ".join(" ".join(map(str, dict(one).values())) for one in value) or "none"
+
+
+def _check_table(saved: Saved, table: Any, same: Sequence[str]) -> None:
+    """Refuse columns of another shape or type, and others of `same`, which nothing changes."""
+    for name in ("tag", *table.COLUMNS):
+        found, here = saved.get(name), getattr(table, name)
+        if not isinstance(found, np.ndarray) or (found.dtype, found.shape) != (
+            here.dtype, here.shape,
+        ):  # fmt: skip
+            got = f"{getattr(found, 'dtype', type(found).__name__)} of shape {np.shape(found)}"
+            raise saved.refuse(name, got, f"{here.dtype} of shape {here.shape}")
+        if name in same and not np.array_equal(found, here):
+            raise saved.refuse(name, found.tolist(), f"{here.tolist()}, as this world has")
+    saved.whole("next_tag", 0, TAGS)
+
+
+def _check_bodies(saved: Saved, world: World, materials: int) -> None:
+    _check_table(saved, world.bodies, ("tag", "kind"))
+    saved.array("material", np.int64, (world.bodies.n,), 0, max(materials, 1) - 1)
+    saved.array("w", np.float64, (world.bodies.n,), 0.0)
+    moments = saved.array("moments", np.float64, (world.bodies.n, 3), 0.0)
+    if not (moments > 0.0).all():
+        raise saved.refuse("moments", 0.0, "above 0 kg m^2")
+    q = saved.array("q", np.float64, (world.bodies.n, 4))
+    if not (np.abs((q**2).sum(axis=1) - 1.0) < 1e-3).all():
+        raise saved.refuse("q", "other lengths", "unit quaternions")
 
 
 def _check_values(material: Saved) -> None:

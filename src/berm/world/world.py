@@ -485,7 +485,6 @@ class World(Shown):
             motion.restore(one)
         self.bodies.restore(state["bodies"])
         self.joints.restore(state["joints"])
-        self.bodies.prepare(self.time, self.dt)
 
     def __repr__(self) -> str:
         return (
