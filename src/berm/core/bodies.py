@@ -17,7 +17,6 @@ from berm.core.errors import InputError
 from berm.core.mass import MassProperties, of_shape
 from berm.core.motion import Fixed, Motion, is_rotation
 from berm.core.rotations import matrix_of, quaternion_of, rotation_vector
-from berm.core.saved import Saved
 from berm.core.shapes import Shape
 from berm.core.table import Table
 
@@ -135,33 +134,6 @@ class Bodies(Table):
 
     def __contains__(self, body: object) -> bool:
         return any(body is known for known in self.handles)
-
-    def state(self) -> dict[str, Any]:
-        """Everything that a restart needs, independent of this table."""
-        return super().state() | {"names": list(self.names)}
-
-    def check_state(self, saved: Saved, materials: int) -> None:
-        """Refuse a state of other bodies, or one that no run can lead to; nothing is changed."""
-        if list(saved.get("names")) != self.names:
-            raise saved.refuse(
-                "names", ", ".join(map(str, saved.get("names")[1:])) or "none",
-                f"{', '.join(self.names[1:]) or 'none'}, as this world has",
-            )  # fmt: skip
-        self.check(saved)
-        saved.array("kind", np.int64, (self.n,), STATIC, DYNAMIC)
-        saved.array("material", np.int64, (self.n,), 0, materials - 1)
-        saved.array("w", float, (self.n,), 0.0)
-        for name in ("x", "v", "L", "omega", "org", "rot", "pace", "load", "applied"):
-            saved.array(name, float, np.shape(getattr(self, name)))
-        if not (saved.array("moments", float, (self.n, 3)) > 0.0).all():
-            raise saved.refuse("moments", "0 or less", "moments above 0")
-        q = saved.array("q", float, (self.n, 4))
-        if not (np.abs((q**2).sum(axis=1) - 1.0) < 1e-3).all():
-            raise saved.refuse("q", "other lengths", "unit quaternions")
-        if not np.array_equal(saved.get("kind") == DYNAMIC, saved.get("w") > 0.0):
-            raise saved.refuse(
-                "w", "masses of others", "a mass for each dynamic body, and no other"
-            )
 
     # ---- what all of them do --------------------------------------------------------------
 

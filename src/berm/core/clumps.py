@@ -190,7 +190,7 @@ class Clumps:
             raise saved.refuse("body", "the same twice", "each body covered once")
         first = saved.limits("first", n)
         offset = saved.array("offset", np.float64, (int(first[-1]), 3))
-        arm = np.repeat(saved.get("momentum")[:, 3], np.diff(first))
+        arm = np.repeat(saved.get("L_own")[:, 3], np.diff(first))
         if (np.linalg.norm(offset, axis=1) > (1.0 + 1e-6) * arm).any():
             raise saved.refuse("offset", "beyond the longest arm", "spheres within it")
         members = saved.array("members", np.int64, (int(first[-1]),))

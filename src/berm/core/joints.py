@@ -18,7 +18,6 @@ import numpy.typing as npt
 from berm.core.bodies import Body
 from berm.core.errors import InputError
 from berm.core.rotations import matrix_of, quaternion_of
-from berm.core.saved import Saved
 from berm.core.table import Table
 
 Array = npt.NDArray[np.float64]
@@ -127,17 +126,6 @@ class Joints(Table):
         self.linked[self.linked > row] -= 1
         self.handles.remove(joint)
         joint.joints, joint.tag_ = alone, tag
-
-    def check_state(self, saved: Saved, bodies: int) -> None:
-        """Refuse a state of other joints, or one that no run can lead to; nothing is changed."""
-        self.check(saved)
-        for name, most in (("kind", GEAR), ("drive", FORCE)):
-            saved.array(name, np.int64, (self.n,), 0, most)
-        for name in ("a", "b"):
-            saved.array(name, np.int64, (self.n,), 0, bodies - 1)
-        saved.array("linked", np.int64, (self.n, MOST_LINKED), -1, self.n - 1)
-        for name in ("frame", "position", "multiplier", "pull", "target", "compliance"):
-            saved.array(name, float, np.shape(getattr(self, name)))
 
     def point_to_rows(self) -> None:
         """Bring `a` and `b` up to date after bodies came or went."""

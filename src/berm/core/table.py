@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from berm.core.errors import InputError
-from berm.core.saved import Saved
 
 Array = npt.NDArray[Any]
 
@@ -81,19 +80,6 @@ class Table:
         """Everything that a restart needs, independent of this table."""
         columns = {name: column[: self.n].copy() for name, column in self._store.items()}
         return columns | {"next_tag": self.next_tag}
-
-    def check(self, saved: Saved) -> None:
-        """Refuse a state of other rows, or of other types; nothing is changed."""
-        tags = saved.array("tag", np.int64, (None,))
-        if not np.array_equal(tags, self.tag):
-            raise saved.refuse("tag", tags.tolist(), f"{self.tag.tolist()}, as this world has")
-        saved.whole("next_tag", self.n)
-        for name, (shape, dtype, _) in self._columns().items():
-            endless = np.isinf(saved.get(name)).any() if dtype is float else False
-            if not endless:
-                saved.array(name, dtype, (self.n, *shape))
-            elif np.shape(saved.get(name)) != (self.n, *shape):
-                raise saved.refuse(name, np.shape(saved.get(name)), f"shape {(self.n, *shape)}")
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put a state of the same rows back."""

@@ -71,8 +71,6 @@ def check_state(world: World, state: Any) -> None:
     materials = _check_materials(saved, world)
     grains = saved.part("grains")
     facts = Facts(grains, world.grains.dtype, materials)
-    world.bodies.check_state(saved.part("bodies"), materials)
-    world.joints.check_state(saved.part("joints"), world.bodies.n)
     clumps = world.clumps.check(saved.part("clumps"), facts)
     if world.grains.rotating:
         spin = grains.array("spin", facts.real, (facts.n, 4))

@@ -178,4 +178,3 @@ class CoveredBodies:
         """Put a state back."""
         self.apart = np.array(state["apart"], np.int64)
         self.apart_from_walls = np.array(state["apart_from_walls"], np.int64).reshape(-1, 2)
-
