@@ -387,8 +387,15 @@ def test_compound_grains_that_come_after_a_body_have_velocities_of_their_own():
 def test_measures_count_covered_bodies_once():
     """Their spheres and their clumps do not count beside them."""
     world = World(gravity=(0, 0, 0), solver=DEM(normal="linear"))
-    box = world.add_body(Box((0.2, 0.3, 0.4)), position=(0, 1, 0), velocity=(1, 0, 0), dynamic=True,
-                         angular_velocity=(0, 0, 2), material=stuff(), particle_radius=0.05)  # fmt: skip
+    box = world.add_body(
+        Box((0.2, 0.3, 0.4)),
+        position=(0, 1, 0),
+        velocity=(1, 0, 0),
+        dynamic=True,
+        angular_velocity=(0, 0, 2),
+        material=stuff(),
+        particle_radius=0.05,
+    )
     world.add_clusters(rod(0.02, 3), [[3, 0, 0]], velocity=(0, 2, 0), material=stuff())
     one = world.compound_grains[0]
     for _ in range(2):

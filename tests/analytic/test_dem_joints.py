@@ -124,8 +124,14 @@ def two_boxes(world):
     options = {"dynamic": True, "material": stuff()}
     if world.solver.name == "dem":
         options["particle_radius"] = 0.04
-    one = world.add_body(Box((0.2, 0.2, 0.3)), name="one", position=(0, 0, 0),
-                         velocity=(0.1, 0.2, -0.1), angular_velocity=(1, -2, 3), **options)  # fmt: skip
+    one = world.add_body(
+        Box((0.2, 0.2, 0.3)),
+        name="one",
+        position=(0, 0, 0),
+        velocity=(0.1, 0.2, -0.1),
+        angular_velocity=(1, -2, 3),
+        **options,
+    )
     two = world.add_body(Box((0.2, 0.3, 0.2)), name="two", position=(0.5, 0.02, 0.01), **options)
     return one, two
 
@@ -193,7 +199,7 @@ def test_gear_and_differential_keep_their_ratios():
 
 
 def test_joined_bodies_pass_each_other_and_their_frame():
-    """Spheres of bodies that a joint keeps from meeting feel nothing of each other, until it goes."""
+    """Spheres of bodies that a joint keeps apart feel nothing of each other, until it goes."""
     world = World(gravity=NO_GRAVITY, dt=0.01, solver=DEM(normal="linear", start_overlap=2.0))
     material = stuff()
     frame = world.add_body(Box((0.3, 0.3, 0.3)), name="frame", material=material)
@@ -213,7 +219,7 @@ def test_joined_bodies_pass_each_other_and_their_frame():
 
 
 def test_grains_push_a_mechanism_and_momentum_is_kept():
-    """A grain shot at the first of two free, hinged boxes: both sides change by the same momentum."""
+    """A grain shot at the first of two free, hinged boxes: both change by the same momentum."""
     world = World(gravity=NO_GRAVITY, dt=2e-3, solver=DEM(normal="linear"))
     made = {"dynamic": True, "material": stuff(), "particle_radius": 0.04}
     one = world.add_body(Box((0.2, 0.2, 0.2)), name="one", **made)
@@ -239,7 +245,7 @@ def test_applied_forces_move_free_bodies(integrator):
     world = World(gravity=NO_GRAVITY, dt=0.01, solver=DEM(normal="linear", integrator=integrator))
     box = world.add_body(Box((0.2, 0.3, 0.4)), dynamic=True, material=stuff(), particle_radius=0.05)
     for _ in range(5):
-        box.apply_force((3.0, 0.0, 1.0), point=box.centre + [0.0, 0.1, 0.0])
+        box.apply_force((3.0, 0.0, 1.0), point=box.centre + np.array([0.0, 0.1, 0.0]))
         box.apply_torque((0.0, 0.2, 0.0))
         world.step()
     np.testing.assert_allclose(box.momentum, 0.05 * np.array([3.0, 0.0, 1.0]), rtol=1e-9)
@@ -267,8 +273,14 @@ def test_force_on_a_free_body_is_the_mean_over_the_step():
     world = World(gravity=NO_GRAVITY, dt=0.1, solver=DEM(normal="linear"))
     material = stuff(restitution=0.8)
     floor = world.add_body(Plane(), material=material)
-    box = world.add_body(Box((0.2, 0.2, 0.2)), position=(0, 0, 0.102), dynamic=True,
-                         velocity=(0, 0, -0.5), material=material, particle_radius=0.04)  # fmt: skip
+    box = world.add_body(
+        Box((0.2, 0.2, 0.2)),
+        position=(0, 0, 0.102),
+        dynamic=True,
+        velocity=(0, 0, -0.5),
+        material=material,
+        particle_radius=0.04,
+    )
     before = box.momentum
     world.step()
     assert box.velocity[2] > 0.1

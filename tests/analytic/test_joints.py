@@ -46,7 +46,9 @@ def test_compound_pendulum_has_the_exact_period(kind):
             times.append(world.time - world.dt * now / (now - last))
         last = now
         energy.append(rod.kinetic_energy + rod.mass * G * rod.centre[2])
-        assert np.linalg.norm(rod.position + rod.rotation @ (0, 0, 0.5)) < 1e-6
+        # rows hold a pivot to h^2 times the acceleration of what turns about it
+        far = 1.5 * (world.dt / 10) ** 2 * G
+        assert np.linalg.norm(rod.position + rod.rotation @ (0, 0, 0.5)) < far
     assert np.diff(times).mean() == pytest.approx(period, rel=2e-4)
     scale = rod.mass * G * 0.5 * (1 - math.cos(math.radians(60)))
     assert np.ptp(energy) < 0.02 * scale  # and it does not drift:
@@ -163,7 +165,8 @@ def test_bad_joints_are_refused():
         (lambda: Ball(ball, ball), "another body"),
         (lambda: Hinge(ball, axis=(0, 0, 0)), "not zero"),
         (lambda: Hinge(ball, anchor=(0, np.nan, 0)), "finite"),
-        (lambda: Hinge(ball, limits=(0.1, 0.5)), "around the start"),
+        (lambda: Hinge(ball, limits=(0.5, 0.1)), "low below high"),
+        (lambda: Hinge("ball", axis=(0, 0, 1)), "a body, as world.add_body returns it"),
         (lambda: Slider(ball, motor=(1.0, -2.0)), "effort"),
     ):
         with pytest.raises(InputError, match=says):

@@ -126,12 +126,11 @@ def advance(world, steps):
     for _ in range(steps):
         world.step()
         g = world.grains
-        free = [b.dynamics.state() for b in world.bodies if b.dynamic]
         prints.append(
             (
                 g.x[: g.n].tobytes(), g.v[: g.n].tobytes(), world.joints[0].angle,
-                *(value.tobytes() for state in free for value in state.values()),
-                *(b.force.tobytes() + b.position.tobytes() for b in world.bodies),
+                *(np.asarray(value).tobytes() for value in world.bodies.state().values()),
+                *(np.asarray(value).tobytes() for value in world.joints.state().values()),
             )
         )  # fmt: skip
     return prints

@@ -72,11 +72,11 @@ def test_set_velocity(world):
     rows = world.grains.rows_of(one.grain_tags)
     arm = world.grains.position[rows] - one.position
     np.testing.assert_allclose(
-        world.grains.velocity[rows], [0, 0, 2] + np.cross([1, 2, 3], arm), atol=1e-12
+        world.grains.velocity[rows], np.array([0, 0, 2]) + np.cross([1, 2, 3], arm), atol=1e-12
     )
     start, spun = one.position, one.angular_momentum
     world.step()
-    np.testing.assert_allclose(one.position, start + [0, 0, 2e-3], atol=1e-12)
+    np.testing.assert_allclose(one.position, start + np.array([0, 0, 2e-3]), atol=1e-12)
     np.testing.assert_allclose(one.angular_momentum, spun, rtol=1e-9)
     with pytest.raises(InputError, match="compound grain 1: velocity"):
         one.set_velocity((0, 0, float("nan")))

@@ -28,7 +28,7 @@ BALL, HINGE, WELD, SLIDER, UNIVERSAL, CYLINDRICAL, DISTANCE, SPRING, GEAR = rang
 # drives of the free direction
 NONE, SPEED, POSITION, FORCE = range(4)
 DRIVES = ("none", "speed", "position", "force")
-COMPLIANCE = 1e-10  # m/N or rad/(N m): of a joint that nothing was said about
+COMPLIANCE = 1e-12  # m/N or rad/(N m): of a joint that nothing was said about
 SETTLE = 0.1  # s: a position drive heads for its target with the speed that needs this time
 OPPOSITE = -1.0 + 1e-9  # cosine between two axes: no least turn leads from one to the other
 MOST_LINKED = 3  # joints that a gear or differential couples

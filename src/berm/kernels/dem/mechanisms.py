@@ -97,19 +97,19 @@ def _note(b, bodies, push, per_second, felt):
 @inner
 def _lead(b, at, bodies, place, pace, turn, momentum):
     """Bring pose and motion of a body to the clump that covers it."""
-    q, l = bodies.q[b], bodies.L[b]
+    q, spin = bodies.q[b], bodies.L[b]
     for c in range(3):
         place[at, c], pace[at, c] = bodies.x[b, c], bodies.v[b, c]
     for c in range(4):
         turn[at, c] = q[c]
     momentum[at, 0], momentum[at, 1], momentum[at, 2] = rotate_back(
-        q[0], q[1], q[2], q[3], l[0], l[1], l[2]
+        q[0], q[1], q[2], q[3], spin[0], spin[1], spin[2]
     )
 
 
 @inner
 def _carry(b, at, bodies, first, rows, offset, place, pace, ref, x, v, spin, f):
-    """Set the spheres of a body to its pose and motion, clear their forces; has one gone too far?"""
+    """Set the spheres of a body to its pose and motion; return whether one has gone too far."""
     q, omega, frame, far = bodies.q[b], bodies.omega[b], np.zeros((1, 16)), False
     ax, ay, az, bx, by, bz, cx, cy, cz = axes(q[0], q[1], q[2], q[3])
     set_quad(frame, 0, quad_of(ax, ay, az, 0.0))
@@ -128,7 +128,7 @@ def _carry(b, at, bodies, first, rows, offset, place, pace, ref, x, v, spin, f):
 
 @inner
 def lead_clumps(one, place, pace, turn, momentum):
-    """Bring pose and motion of all mechanisms to their clumps, which the blocks have overwritten."""
+    """Bring pose and motion of all mechanisms to their clumps, which blocks have overwritten."""
     for k in range(one.held.shape[0]):
         if one.held[k, 1] >= 0:
             _lead(one.held[k, 0], one.held[k, 1], one.bodies, place, pace, turn, momentum)

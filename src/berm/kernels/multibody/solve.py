@@ -4,9 +4,8 @@ SWEEPS  Gauss-Seidel over all rows
 DIRECT  all rows at once by Newton; friction as boxes, whose bounds follow the normals
 HYBRID  sweeps over all rows, then joints and normals direct, last
 SPLIT   joints and normals direct, friction by Gauss-Seidel, in turns: as [Lacoursiere10] has it
-AUTO    mechanisms direct (hybrid where they touch much), bodies without joints by sweeps
-FIRM    as AUTO, but bodies without joints go the way of mechanisms where few hang together: for
-        steps of 1/60 s, in which sweeps shake stacks
+AUTO    mechanisms, and other bodies of which few hang together, direct (hybrid where they touch
+        much); heaps of bodies without joints by sweeps
 A direct solve that has not converged moves nothing: sweeps answer in its place, and it is counted.
 """
 
@@ -25,13 +24,13 @@ from berm.kernels.multibody.newton import AT_LOWER, FREE, newton, states
 from berm.kernels.multibody.rows import push_all
 from berm.kernels.multibody.sweeps import effective, start_from, sweep
 
-AUTO, SWEEPS, DIRECT, HYBRID, SPLIT, FIRM = range(6)
+AUTO, SWEEPS, DIRECT, HYBRID, SPLIT = range(5)
 MOST_NEWTON = 100  # factorisations
 WHOLE = 10  # steps that a pile takes whole before it searches: DIRECT.md 2
 BOX_PASSES = 4  # over the bounds of friction in a direct solve
 BOX_SETTLED = 1e-3  # part by which the bounds may still change
 BOX_CONTACTS = 40  # contacts of mechanisms: above, their friction is swept
-FIRM_CONTACTS = 200  # of bodies that hang together: above, they are swept
+HEAP = 200  # contacts of bodies without joints: above, they are swept
 FALLBACK = 200  # sweeps in place of a direct solve that failed
 ROUNDS = 3  # of the split
 UNEVEN = 50.0  # ratio of masses from which the hybrid goes as the split does
@@ -51,10 +50,7 @@ def _find(parent, i):
 
 @inner
 def mechanisms(rows, joint_rows, m, bodies, few, jointed):
-    """Mark the bodies that hang together with a joint, over joints and contacts.
-
-    few: those of groups with at most so many contacts as well.
-    """
+    """Mark the bodies that hang together with a joint, and others that have few contacts in all."""
     nb = bodies.kind.shape[0]
     parent = np.arange(nb)
     for k in range(m):
@@ -71,15 +67,18 @@ def mechanisms(rows, joint_rows, m, bodies, few, jointed):
             e = rows.ends[k, side]
             if bodies.kind[e] == DYNAMIC:
                 has[_find(parent, e)] = True
-    if few > 0:
-        touching = np.zeros(nb, np.int64)
-        for k in range(joint_rows, m):
-            if rows.part[k] == NORMAL:
-                e = rows.ends[k, 0] if bodies.kind[rows.ends[k, 0]] == DYNAMIC else rows.ends[k, 1]
-                touching[_find(parent, e)] += 1
-        for b in range(nb):
-            if touching[b] <= few:
-                has[b] = True
+    touching = np.zeros(nb, np.int64)
+    for k in range(joint_rows, m):
+        if rows.part[k] == NORMAL:
+            e = rows.ends[k, 0] if bodies.kind[rows.ends[k, 0]] == DYNAMIC else rows.ends[k, 1]
+            touching[_find(parent, e)] += 1
+    total = 0
+    for b in range(nb):
+        if not has[b] and touching[b] <= few:
+            total += touching[b]
+    for b in range(nb):
+        if total <= few and touching[b] <= few:
+            has[b] = True
     for b in range(nb):
         jointed[b] = bodies.kind[b] == DYNAMIC and has[_find(parent, b)]
 
@@ -122,10 +121,9 @@ def _sort_rows(method, rows, joint_rows, m, bodies, heads, others):
     """
     n, rest, touching = np.int64(0), np.int64(0), np.int64(0)
     jointed = np.zeros(bodies.kind.shape[0], np.bool_)
-    automatic = method == AUTO or method == FIRM
-    if method == FIRM or (method == AUTO and joint_rows > 0):
-        few = FIRM_CONTACTS if method == FIRM else 0
-        mechanisms(rows, joint_rows, m, bodies, few, jointed)
+    automatic = method == AUTO
+    if automatic:
+        mechanisms(rows, joint_rows, m, bodies, HEAP, jointed)
     for k in range(m):
         if rows.part[k] < NORMAL or rows.part[k] == SHARED:
             continue

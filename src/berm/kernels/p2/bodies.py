@@ -156,7 +156,7 @@ def touch_bodies(
             along = rx * nx + ry * ny + rz * nz
             tx, ty, tz = rx - along * nx, ry - along * ny, rz - along * nz
             size = math.sqrt(tx * tx + ty * ty + tz * tz)
-            w_t = w
+            w_t = w_n
             if size > 0.0:
                 w_t = scale * (
                     w + give(b, ax, ay, az, tx / size, ty / size, tz / size, mobility, out)

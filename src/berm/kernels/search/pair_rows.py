@@ -47,7 +47,7 @@ def _count_slab(s, slab, found, count, owner, apart, kept):
 
 @pjit
 def count_pairs(slab, found, count, owner, apart, kept):
-    """Write to kept[i + 1] how many of row i's pairs are between bodies that meet: see `_parted`."""
+    """Write to kept[i + 1] how many of row i's pairs are of bodies that meet: see `_parted`."""
     for number in prange(slab.shape[0] - 1):
         _count_slab(np.int64(number), slab, found, count, owner, apart, kept)
 

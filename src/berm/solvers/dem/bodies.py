@@ -44,7 +44,7 @@ class CoveredBodies:
     # ---- before the step ------------------------------------------------------------------
 
     def follow(self, world: WorldView) -> bool:
-        """Bring clumps to where their bodies are now; returns whether pairs have to be searched for.
+        """Bring clumps to where their bodies are now; return whether pairs have to be searched.
 
         Notes which bodies joints hold, what is applied to the others, and how fast these are.
         """
@@ -109,7 +109,7 @@ class CoveredBodies:
         )  # fmt: skip
 
     def _take_over(self, world: WorldView, rows: Array, at: Array) -> bool:
-        """Bring bodies that somebody has put elsewhere, or given another velocity, to their clumps."""
+        """Bring what somebody has put elsewhere, or given another velocity, to its clump."""
         b, c, g = world.bodies, world.clumps, world.grains
         moved = (b.x[rows] != c.position[at]).any(axis=1) | (b.q[rows] != c.q[at]).any(axis=1)
         turning = turned(c.q[at], c.L_own[at, :3])
@@ -157,7 +157,7 @@ class CoveredBodies:
         bodies.applied[:] = 0.0
 
     def _forces_of_free(self, bodies: Bodies, rows: Array, gravity: Array, dt: float) -> None:
-        """Mean forces of all contacts: what changed the momenta, but for gravity and the applied."""
+        """Mean forces of all contacts: what changed the momenta beside gravity and applied ones."""
         mass, own = bodies.mass[rows, None], bodies.applied[rows]
         force = (mass * bodies.v[rows] - self.before[0]) / dt - mass * gravity - own[:, :3]
         torque = (bodies.L[rows] - self.before[1]) / dt - own[:, 3:]

@@ -267,7 +267,7 @@ class DEM(Solver):
         self.ground_seen = updates_of(world.bodies.shapes)
 
     def _renumber_walls(self, bodies: Bodies) -> bool:
-        """Let contacts with boundaries keep their memory when bodies come or go; did any?"""
+        """Let contacts with boundaries keep their memory; return whether bodies came or went."""
         tags = bodies.tag[self.fixed]
         old, self.boundaries = self.boundaries, tags.copy()
         if np.array_equal(tags, old):

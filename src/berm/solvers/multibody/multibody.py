@@ -33,7 +33,7 @@ Array = NDArray[Any]
 
 METHODS = {
     "auto": solve.AUTO, "sweeps": solve.SWEEPS, "direct": solve.DIRECT, "hybrid": solve.HYBRID,
-    "split": solve.SPLIT, "firm": solve.FIRM,
+    "split": solve.SPLIT,
 }  # fmt: skip
 PASSES = 20  # sweeps a solve
 COMPLIANCE = 1e-9  # m/N: of contacts between bodies

@@ -19,9 +19,9 @@ Array = npt.NDArray[Any]
 
 
 class PairList(ContactList):
-    """The search of `ContactList`, laid out row by row, without pairs of one rigid body or of two
-    that joints keep from meeting.
+    """The search of `ContactList`, laid out row by row, without pairs that never meet.
 
+    Those are of one rigid body, or of two that joints keep apart.
     It holds while no sphere has gone further than its own room: ref (n, 4) is where it was and the
     square of that room.
     """

@@ -85,9 +85,7 @@ class VTS(Solver):
         self.history: list[dict[str, float]] = []
         self.contacts = GrainContacts(world.grains.dtype, self.skin, self.tolerance)
         self.cloth = ClothRows(world.grains.dtype)
-        self.multibody = Multibody(
-            "firm", restitution=self.restitution, rough=self.friction != "none"
-        )
+        self.multibody = Multibody(restitution=self.restitution, rough=self.friction != "none")
         self.bodies = BodyRows(world.grains.dtype, self.multibody)
         self.rows = Rows(world.grains.dtype)
         self.divergence = Divergence(self.name)
