@@ -47,7 +47,7 @@ for label, options in json.loads(sys.argv[1]).items():
     order = np.argsort(world.grains.tags)
     outcomes[label] = {
         "x": world.grains.position[order].tolist(), "v": world.grains.velocity[order].tolist(),
-        "turn": world.clumps.turn.tolist(), "block": block.position.tolist(),
+        "turn": world.clumps.q.tolist(), "block": block.position.tolist(),
         "force": floor.force.tolist(), "steps": report.substeps,
         "counts": [report.contacts, report.wall_contacts],
     }
