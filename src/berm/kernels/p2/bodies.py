@@ -16,6 +16,7 @@ import math
 
 import numpy as np
 
+from berm.kernels.geometry.distance import POSE
 from berm.kernels.jit import inner, pjit, prange
 from berm.kernels.multibody.blocks import no_plan
 from berm.kernels.multibody.motion import is_finite
@@ -302,7 +303,7 @@ def advance(
         s = np.int64(number)
         predict_slab(s, slab, x, v, warm, row, par, again)
     plan, gripped = no_plan(nb), no_plan(nb)
-    poses, speed, pace = np.zeros((nb, 20)), np.zeros((nb, 6)), np.zeros((nb, 3))
+    poses, speed, pace = np.zeros((nb, POSE)), np.zeros((nb, 6)), np.zeros((nb, 3))
     mobility, centre = np.zeros((nb, 6, 6)), bodies.x
     touched, push = np.zeros(nb, np.bool_), np.zeros((nb, 6))
     omega, share = np.zeros((nb, 3)), 1.0 / (h * substeps)
