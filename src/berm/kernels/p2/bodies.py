@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from berm.kernels.geometry.distance import POSE
-from berm.kernels.jit import inner, pjit, prange
+from berm.kernels.jit import bare, inline, inner, pjit, prange
 from berm.kernels.multibody.blocks import no_plan
 from berm.kernels.multibody.motion import is_finite
 from berm.kernels.multibody.substep import (
@@ -35,6 +35,7 @@ from berm.kernels.p2.law import (
     LAST,
     MEMORY,
     OFF,
+    OVERLAP_MAX,
     REACH,
     RELAX,
     SHARE,
@@ -62,7 +63,7 @@ from berm.kernels.walls.poses import flat_poses
 PASSES = 4  # over the contacts with bodies, which are few, for one over those of the grains
 
 
-@inner
+@bare
 def yield_to(b, ax, ay, az, px, py, pz, mobility, out):
     """What the impulse -p at the arm a does to body b: displacement and turn."""
     tx, ty, tz = ay * pz - az * py, az * px - ax * pz, ax * py - ay * px
@@ -72,17 +73,42 @@ def yield_to(b, ax, ay, az, px, py, pz, mobility, out):
 
 
 @inner
-def give(b, ax, ay, az, dx, dy, dz, mobility, out):
-    """Inverse mass of body b at the arm a along the unit vector d."""
-    yield_to(b, ax, ay, az, dx, dy, dz, mobility, out)
-    return -(
-        dx * (out[0] + out[4] * az - out[5] * ay)
-        + dy * (out[1] + out[5] * ax - out[3] * az)
-        + dz * (out[2] + out[3] * ay - out[4] * ax)
+def weigh_bodies(touches, row, centre, mobility, weights):
+    """Arm (3) and inverse mass (3, 3) of each contact with a body, which hold for a substep.
+
+    The inverse mass is that of the grain plus what the body gives way in its mechanism.
+    """
+    out = np.empty(6)
+    for s in range(touches.count.shape[0]):
+        for j in range(touches.count[s]):
+            i, b, n = touches.rows[s, j], touches.body[s, j], touches.plane[s, j]
+            r = np.float64(row[i, 3])
+            ax = row[i, 0] - r * n[0] - centre[b, 0]
+            ay = row[i, 1] - r * n[1] - centre[b, 1]
+            az = row[i, 2] - r * n[2] - centre[b, 2]
+            k = weights[s, j]
+            k[0], k[1], k[2] = ax, ay, az
+            for c in range(3):
+                one = 1.0 if c == 0 else 0.0
+                two = 1.0 if c == 1 else 0.0
+                three = 1.0 if c == 2 else 0.0
+                yield_to(b, ax, ay, az, one, two, three, mobility, out)
+                k[3 + c] = -(out[0] + out[4] * az - out[5] * ay) + one * row[i, 7]
+                k[6 + c] = -(out[1] + out[5] * ax - out[3] * az) + two * row[i, 7]
+                k[9 + c] = -(out[2] + out[3] * ay - out[4] * ax) + three * row[i, 7]
+
+
+@inline
+def along(k, dx, dy, dz):
+    """Inverse mass of a contact along d, from its weights."""
+    return (
+        dx * (k[3] * dx + k[4] * dy + k[5] * dz)
+        + dy * (k[6] * dx + k[7] * dy + k[8] * dz)
+        + dz * (k[9] * dx + k[10] * dy + k[11] * dz)
     )
 
 
-@inner
+@bare
 def answer(
     nx, ny, nz, approach, rx, ry, rz, gap, w_n, w_t, px, py, pz, memory, k, c, mu_s, mu_k, glue,
     slip,
@@ -109,7 +135,7 @@ def answer(
     return fresh * nx + keep * tx, fresh * ny + keep * ty, fresh * nz + keep * tz
 
 
-@inner
+@bare
 def _area(gap, approach, r, flags):
     """Contact surface (36), quadratic in the penetration."""
     if flags & WHOLE:
@@ -118,17 +144,18 @@ def _area(gap, approach, r, flags):
     return math.pi * r * r * (1.0 - (depth - 1.0) ** 2)
 
 
-@inner
+@bare
 def touch_bodies(
-    touches, row, mat, nmat, kinds, table, par, flags, centre, mobility, kept, full, push, stats
-):
+    touches, weights, row, mat, nmat, kinds, table, par, flags, mobility, kept, full, push, stats,
+    out,
+):  # fmt: skip
     """One pass over the contacts with bodies.
 
     kept, full (nb, 6): displacement and turn of each body by the remembered part of the impulses,
-    and by all of them. push (nb, 6): impulse and moment about the centre that it got so far.
+    and by all of them. push (nb, 6): impulse and moment about the centre that it got so far; out
+    (6,): scratch.
     """
     rows, body, plane, imp, total, count, _, _ = touches
-    out = np.empty(6)
     memory = np.float64(par[MEMORY])
     scale = np.float64(par[RELAX])
     for s in range(count.shape[0]):
@@ -138,9 +165,8 @@ def touch_bodies(
             nx, ny, nz = np.float64(p[0]), np.float64(p[1]), np.float64(p[2])
             r = np.float64(row[i, 3])
             w = np.float64(row[i, 7])
-            ax = row[i, 0] - r * nx - centre[b, 0]
-            ay = row[i, 1] - r * ny - centre[b, 1]
-            az = row[i, 2] - r * nz - centre[b, 2]
+            k = weights[s, j]
+            ax, ay, az = k[0], k[1], k[2]
             u, f = kept[b], full[b]
             dx = row[i, 4] - p[4] - (u[0] + u[4] * az - u[5] * ay)
             dy = row[i, 5] - p[5] - (u[1] + u[5] * ax - u[3] * az)
@@ -153,15 +179,13 @@ def touch_bodies(
             px = np.float64(imp[s, j, 0])
             py = np.float64(imp[s, j, 1])
             pz = np.float64(imp[s, j, 2])
-            w_n = scale * (w + give(b, ax, ay, az, nx, ny, nz, mobility, out))
-            along = rx * nx + ry * ny + rz * nz
-            tx, ty, tz = rx - along * nx, ry - along * ny, rz - along * nz
-            size = math.sqrt(tx * tx + ty * ty + tz * tz)
-            w_t = w_n
-            if size > 0.0:
-                w_t = scale * (
-                    w + give(b, ax, ay, az, tx / size, ty / size, tz / size, mobility, out)
-                )
+            if gap > 0.0 and px == 0.0 and py == 0.0 and pz == 0.0 and not flags & ADHESIVE:
+                continue  # apart, and nothing to give back
+            w_n = scale * along(k, nx, ny, nz)
+            slip = rx * nx + ry * ny + rz * nz
+            tx, ty, tz = rx - slip * nx, ry - slip * ny, rz - slip * nz
+            size2 = tx * tx + ty * ty + tz * tz
+            w_t = scale * along(k, tx, ty, tz) / size2 if size2 > 0.0 else w_n
             pair = mat[i] * nmat + kinds[b]
             glue = 0.0
             if flags & ADHESIVE:
@@ -189,7 +213,8 @@ def touch_bodies(
             yield_to(b, ax, ay, az, kx, ky, kz, mobility, out)
             for c in range(6):
                 kept[b, c] += out[c]
-            yield_to(b, ax, ay, az, fx - px, fy - py, fz - pz, mobility, out)
+            if memory != 1.0:  # else both change alike
+                yield_to(b, ax, ay, az, fx - px, fy - py, fz - pz, mobility, out)
             for c in range(6):
                 full[b, c] += out[c]
             if flags & LAST:
@@ -204,7 +229,7 @@ def touch_bodies(
                 push[b, 4] -= az * fx - ax * fz
                 push[b, 5] -= ax * fy - ay * fx
             if flags & STATS:
-                stats[s, 1] = max(stats[s, 1], -gap)
+                stats[s, OVERLAP_MAX] = max(stats[s, OVERLAP_MAX], -gap)
 
 
 @inner
@@ -224,17 +249,17 @@ def take_back(touches, row, memory, sign):
 
 
 @inner
-def start_bodies(touches, row, centre, mobility, full):
+def start_bodies(touches, weights, mobility, full):
     """Displacement and turn of bodies by the impulses that contacts hold now."""
     out = np.empty(6)
     for s in range(touches.count.shape[0]):
         for j in range(touches.count[s]):
-            i, b = touches.rows[s, j], touches.body[s, j]
-            r, n, p = np.float64(row[i, 3]), touches.plane[s, j], touches.impulse[s, j]
+            b, k, p = touches.body[s, j], weights[s, j], touches.impulse[s, j]
+            if p[0] == 0.0 and p[1] == 0.0 and p[2] == 0.0:
+                continue
             yield_to(
-                b, row[i, 0] - r * n[0] - centre[b, 0], row[i, 1] - r * n[1] - centre[b, 1],
-                row[i, 2] - r * n[2] - centre[b, 2], np.float64(p[0]), np.float64(p[1]),
-                np.float64(p[2]), mobility, out,
+                b, k[0], k[1], k[2], np.float64(p[0]), np.float64(p[1]), np.float64(p[2]),
+                mobility, out,
             )  # fmt: skip
             for c in range(6):
                 full[b, c] += out[c]
@@ -306,6 +331,7 @@ def advance(
     poses, speed, pace = np.zeros((nb, POSE)), np.zeros((nb, 6)), np.zeros((nb, 3))
     mobility, centre = np.zeros((nb, 6, 6)), bodies.x
     touched, push = np.zeros(nb, np.bool_), np.zeros((nb, 6))
+    weights, six = np.empty((0, 0, 12)), np.empty(6)
     omega, share = np.zeros((nb, 3)), 1.0 / (h * substeps)
     new, other, old = touches
     done, fits = first, True
@@ -343,7 +369,10 @@ def advance(
         full = np.zeros((nb, 6))
         if some:
             mobilities(bodies, rows, m, gripped, touched, mobility)
-            start_bodies(new, row, centre, mobility, full)
+            if weights.shape[0] != n or weights.shape[1] < new.rows.shape[1]:
+                weights = np.empty((n, new.rows.shape[1], 12))
+            weigh_bodies(new, row, centre, mobility, weights)
+            start_bodies(new, weights, mobility, full)
         kept = np.float64(memory) * full
         par[FRACTION] = (done - first) / ahead
         flags = base_flags
@@ -364,9 +393,9 @@ def advance(
                 for again in range(PASSES):
                     last = again == PASSES - 1
                     touch_bodies(
-                        new, row, mat, nmat, kinds, table, par,
-                        flags if last else flags & ~(LAST | STATS), centre, mobility, kept, full,
-                        push, stats,
+                        new, weights, row, mat, nmat, kinds, table, par,
+                        flags if last else flags & ~(LAST | STATS), mobility, kept, full, push,
+                        stats, six,
                     )  # fmt: skip
                     par[MEMORY] = 1.0
         for number in prange(n):
