@@ -1,7 +1,8 @@
 """P2 with bodies that move: substeps of the sweeps in which contacts move grain and body alike.
 
 In each substep the bodies say how they move if grains do nothing (`kernels.multibody.substep`), the
-contacts with them are found, and the sweeps of `p2.sweep` are followed by passes over those
+contacts with them are found (or go along with their bodies until something has moved by a quarter
+of a radius), and the sweeps of `p2.sweep` are followed by passes over those
 contacts, one after the other in float64: each sees the inverse mass of the grain plus that of the
 whole mechanism at the contact (its mobility), and its answer moves both at once, so that light
 bodies do not overshoot and momentum is handed over exactly. Python is not entered.
@@ -60,6 +61,7 @@ from berm.kernels.p2.sweep import (
 from berm.kernels.walls.find import find
 from berm.kernels.walls.poses import flat_poses
 
+ROOM = 0.25  # of the least radius: what may pass between two searches for contacts with bodies
 PASSES = 4  # over the contacts with bodies, which are few, for one over those of the grains
 
 
@@ -278,6 +280,74 @@ def origins(bodies, speed, pace):
 
 
 @inner
+def fastest_row(slab, row):
+    """Largest speed (m/s) of a grain."""
+    most = row[0, 12] * row[0, 12] * 0
+    for i in range(slab[slab.shape[0] - 1]):
+        here = row[i, 12] * row[i, 12] + row[i, 13] * row[i, 13] + row[i, 14] * row[i, 14]
+        most = here if here > most else most
+    return math.sqrt(most)
+
+
+@inner
+def fastest_body(which, bodies, ball, speed):
+    """Largest speed (m/s) of a point of bodies `which` at velocities (nb, 6) of their centres."""
+    most = 0.0
+    for k in range(which.shape[0]):
+        b = which[k]
+        s, off = speed[b], bodies.offset[b]
+        reach = max(ball[b, 3], 0.0) + math.sqrt(
+            (ball[b, 0] - off[0]) ** 2 + (ball[b, 1] - off[1]) ** 2 + (ball[b, 2] - off[2]) ** 2
+        )
+        straight = math.sqrt(s[0] * s[0] + s[1] * s[1] + s[2] * s[2])
+        turning = math.sqrt(s[3] * s[3] + s[4] * s[4] + s[5] * s[5])
+        most = max(most, straight + reach * turning)
+    return most
+
+
+@inner
+def smallest(slab, row):
+    """Least radius (m) of a grain."""
+    least = row[0, 3]
+    for i in range(slab[slab.shape[0] - 1]):
+        least = row[i, 3] if row[i, 3] < least else least
+    return np.float64(least)
+
+
+@inner
+def frame_planes(touches, bodies, frames):
+    """Normal and offset of each contact's plane in the frame of its body, as it stands now."""
+    for s in range(touches.count.shape[0]):
+        for j in range(touches.count[s]):
+            b, p, f = touches.body[s, j], touches.plane[s, j], frames[s, j]
+            r, o = bodies.rot[b], bodies.org[b]
+            for c in range(3):
+                f[c] = r[0, c] * p[0] + r[1, c] * p[1] + r[2, c] * p[2]
+            f[3] = p[3] - (p[0] * o[0] + p[1] * o[1] + p[2] * o[2])
+
+
+@inner
+def move_planes(touches, bodies, pace, omega, h, row, frames):
+    """Take the planes of contacts along with their bodies, instead of finding them again."""
+    for s in range(touches.count.shape[0]):
+        for j in range(touches.count[s]):
+            i, b = touches.rows[s, j], touches.body[s, j]
+            p, f, r, o = touches.plane[s, j], frames[s, j], bodies.rot[b], bodies.org[b]
+            nx = r[0, 0] * f[0] + r[0, 1] * f[1] + r[0, 2] * f[2]
+            ny = r[1, 0] * f[0] + r[1, 1] * f[1] + r[1, 2] * f[2]
+            nz = r[2, 0] * f[0] + r[2, 1] * f[1] + r[2, 2] * f[2]
+            ax = row[i, 0] - row[i, 3] * nx - o[0]
+            ay = row[i, 1] - row[i, 3] * ny - o[1]
+            az = row[i, 2] - row[i, 3] * nz - o[2]
+            w, v = omega[b], pace[b]
+            p[0], p[1], p[2] = nx, ny, nz
+            p[3] = f[3] + nx * o[0] + ny * o[1] + nz * o[2]
+            p[4] = h * (v[0] + w[1] * az - w[2] * ay)
+            p[5] = h * (v[1] + w[2] * ax - w[0] * az)
+            p[6] = h * (v[2] + w[0] * ay - w[1] * ax)
+
+
+@inner
 def place_rows(slab, row, x, v):
     """Positions and velocities of the rows of all slabs, as the search for contacts reads them."""
     for i in range(slab[slab.shape[0] - 1]):
@@ -334,7 +404,9 @@ def advance(
     weights, six = np.empty((0, 0, 12)), np.empty(6)
     omega, share = np.zeros((nb, 3)), 1.0 / (h * substeps)
     new, other, old = touches
-    done, fits = first, True
+    frames = np.empty((0, 0, 4))
+    done, fits, searches, drift = first, True, 0, 0.0
+    room = ROOM * smallest(slab, row)
     while done < substeps:
         contacts, rows, of_joints, m, u0, u, plan = open_substep(
             bodies, joints, tags, shapes, solids, means, gravity, h, known, plan, multi_stats
@@ -344,35 +416,44 @@ def advance(
         for b in range(nb):
             for c in range(3):
                 omega[b, c] = speed[b, 3 + c]
-        flat_poses(which, bodies.org, bodies.rot, pace, omega, 0.0, h, poses)
-        if done > first:
-            place_rows(slab, row, x, v)
-        if holds:
-            take_back(old, row, memory, np.float32(-1.0))
-        fits = find(
-            alone, x, v, slab, h, gravity, skin, which, poses, shapes, scratch, use_old_row,
-            old_row, new, old,
-        )  # fmt: skip
-        if not fits:
+        drift += h * (fastest_row(slab, row) + fastest_body(which, bodies, solids.ball, speed))
+        if searches == 0 or drift > room:
+            flat_poses(which, bodies.org, bodies.rot, pace, omega, 0.0, h, poses)
+            if done > first:
+                place_rows(slab, row, x, v)
             if holds:
-                take_back(old, row, memory, np.float32(1.0))
-            break
-        take_back(new, row, memory, np.float32(1.0))
-        use_old_row, holds = False, True
+                take_back(old, row, memory, np.float32(-1.0))
+            fits = find(
+                alone, x, v, slab, h, gravity, skin, which, poses, shapes, scratch, use_old_row,
+                old_row, new, old,
+            )  # fmt: skip
+            if not fits:
+                if holds:
+                    take_back(old, row, memory, np.float32(1.0))
+                break
+            take_back(new, row, memory, np.float32(1.0))
+            use_old_row, holds, drift = False, True, 0.0
+            new, other, old = other, new, new
+            searches += 1
+            if frames.shape[0] != n or frames.shape[1] < old.rows.shape[1]:
+                frames = np.empty((n, old.rows.shape[1], 4))
+            frame_planes(old, bodies, frames)
+        else:
+            move_planes(old, bodies, pace, omega, h, row, frames)
         touched[:] = False
         some = False
         for s in range(n):
-            for j in range(new.count[s]):
-                touched[new.body[s, j]] = True
+            for j in range(old.count[s]):
+                touched[old.body[s, j]] = True
                 some = True
         push[:] = 0.0
         full = np.zeros((nb, 6))
         if some:
             mobilities(bodies, rows, m, gripped, touched, mobility)
-            if weights.shape[0] != n or weights.shape[1] < new.rows.shape[1]:
-                weights = np.empty((n, new.rows.shape[1], 12))
-            weigh_bodies(new, row, centre, mobility, weights)
-            start_bodies(new, weights, mobility, full)
+            if weights.shape[0] != n or weights.shape[1] < old.rows.shape[1]:
+                weights = np.empty((n, old.rows.shape[1], 12))
+            weigh_bodies(old, row, centre, mobility, weights)
+            start_bodies(old, weights, mobility, full)
         kept = np.float64(memory) * full
         par[FRACTION] = (done - first) / ahead
         flags = base_flags
@@ -393,7 +474,7 @@ def advance(
                 for again in range(PASSES):
                     last = again == PASSES - 1
                     touch_bodies(
-                        new, weights, row, mat, nmat, kinds, table, par,
+                        old, weights, row, mat, nmat, kinds, table, par,
                         flags if last else flags & ~(LAST | STATS), mobility, kept, full, push,
                         stats, six,
                     )  # fmt: skip
@@ -412,7 +493,6 @@ def advance(
             bodies, joints, tags, contacts, rows, of_joints, m, u, h, share, joint_load, by_bodies,
             by_joints,
         )  # fmt: skip
-        new, other, old = other, new, new
         done += 1
         off = 0.0
         for s in range(n):
@@ -422,7 +502,7 @@ def advance(
     for number in prange(n):
         s = np.int64(number)
         leave_slab(s, slab, x, v, warm, row, par)
-    return done, known, done - first, fits, holds, is_finite(bodies)
+    return done, known, searches, fits, holds, is_finite(bodies)
 
 
 @inner
