@@ -18,8 +18,8 @@ import numpy as np
 from berm.kernels.dem.sphere_motion import carry_spheres, total_force
 from berm.kernels.geometry.rotation import axes, rotate_back
 from berm.kernels.jit import inner, jit
-from berm.kernels.multibody.joints import add_loads, joint_rows, keep_joints
-from berm.kernels.multibody.motion import add_impulse, free_velocities, move_bodies
+from berm.kernels.multibody.joints import add_loads, joint_rows, keep_joints, place_joints
+from berm.kernels.multibody.motion import add_impulse, free_velocities, move_bodies, stiffen
 from berm.kernels.multibody.rows import make_rows
 from berm.kernels.multibody.solve import DIRECT, solve_rows
 from berm.kernels.multibody.substep import ROWS_A_JOINT
@@ -56,6 +56,8 @@ def move_mechanisms(
     bodies, joints = one.bodies, one.joints
     nb = bodies.kind.shape[0]
     u0, u = np.empty((nb, 6)), np.empty((nb, 6))
+    place_joints(joints, bodies)
+    stiffen(joints, bodies, h)
     free_velocities(bodies, gravity, h, u0)
     push = np.empty(6)
     for k in range(one.held.shape[0]):
@@ -67,11 +69,12 @@ def move_mechanisms(
             add_impulse(b, bodies, push, u0)
             _note(b, bodies, push, per_second, one.by_grains)
     lines = make_rows(ROWS_A_JOINT * joints.kind.shape[0])
-    m = joint_rows(joints, bodies, h, lines, 0, np.empty((3, 3)))
+    m = joint_rows(joints, bodies, h, lines, np.int64(0), np.empty((3, 3)))
     plan = solve_rows(DIRECT, lines, m, m, bodies, u0, u, plan, 0, one.stats)
-    keep_joints(joints, lines, 0, m)
+    keep_joints(joints, lines, 0, m, h)
     add_loads(joints, bodies, lines, 0, m, per_second, one.load, one.by_joints)
     move_bodies(bodies, u, h)
+    place_joints(joints, bodies)
     far = False
     for k in range(one.held.shape[0]):
         b, at = one.held[k, 0], one.held[k, 1]
