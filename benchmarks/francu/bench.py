@@ -24,6 +24,7 @@ from berm.apps.figures.francu2014.worlds import box, sheet
 from berm.kernels.jit import max_threads, set_threads
 from berm.kernels.vts import jacobi as vts_jacobi
 from berm.kernels.vts import sweep as vts_sweep
+from berm.kernels.vts.bodies import make_touching
 from berm.solvers.vts.solver import VTS
 from berm.solvers.vts.sp import SP
 
@@ -83,6 +84,7 @@ def against_twin(grains: int, rounds: int) -> dict[str, float]:
     ours, theirs = (np.zeros_like(r.imp) for _ in range(2))
     change = np.zeros_like(r.imp)
     v1, v2 = v0.copy(), v0.copy()
+    nobody = make_touching(0, 0)
 
     def reset() -> None:
         for array in (ours, theirs, change):
@@ -92,7 +94,7 @@ def against_twin(grains: int, rounds: int) -> dict[str, float]:
     def gs() -> None:
         r.find_seats(apart=True, memory=False)
         vts_sweep.sweep(0, ITERATIONS, 0, *r.order, *r.shape, r.row, ours, change, r.block, r.extra,
-                        v1, par, 2)  # fmt: skip
+                        v1, par, 2, nobody)  # fmt: skip
 
     def gs_twin() -> None:
         twin.gauss_seidel(ITERATIONS, ctypes.c_int64(len(order)),
@@ -101,7 +103,7 @@ def against_twin(grains: int, rounds: int) -> dict[str, float]:
     def ij() -> None:
         r.find_seats(apart=False, memory=True)
         vts_jacobi.iterate(0, ITERATIONS, ITERATIONS, 0, 1.0, 0.6, *r.order, *r.shape, r.row, ours,
-                           change, r.block, r.extra, v1, r.old, par, 2)  # fmt: skip
+                           change, r.block, r.extra, v1, r.old, par, 2, nobody)  # fmt: skip
 
     def ij_twin() -> None:
         twin.improved_jacobi(ITERATIONS, ctypes.c_int64(len(r.chunks[0])),
