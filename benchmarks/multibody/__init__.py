@@ -1,0 +1,1 @@
+"""Mechanisms and heaps of rigid bodies, beside MuJoCo in one run."""
