@@ -11,16 +11,16 @@ from itertools import product
 
 import numpy as np
 import pytest
-from berm.kernels.multibody.rigid_contacts import GAP, RECOVER
-from berm.solvers.multibody.rigid import Rigid
 from scipy.spatial.transform import Rotation
 
 from berm.core.clusters import Cluster
 from berm.core.materials import Material
 from berm.core.motion import Keyframes
 from berm.core.shapes import Box, Capsule, Cone, Cylinder, HeightField, Mesh, Plane, Sphere
-from berm.kernels.multibody import rigid_motion
+from berm.kernels.multibody.motion import refresh_all
+from berm.kernels.multibody.substep import touching
 from berm.solvers.dem.solver import DEM
+from berm.solvers.multibody.multibody import Multibody
 from berm.world.world import World
 
 POSES = 10_000
@@ -537,18 +537,19 @@ class Meeting:
         world = World(gravity=(0, 0, 0), dt=1e-3)
         world.add_body(moving, name="moving", dynamic=True, position=(0, 0, 50.0))
         world.add_body(fixed, name="fixed")
-        self.rigid = Rigid()
-        self.rigid.begin(world)
+        self.bodies, self.multibody = world.bodies, Multibody()
+        self.multibody.follow(world)
 
     def contacts(self, place, turn):
         """Of the moving body's samples and of the fixed one's: gaps (m) and normals towards it."""
-        rigid = self.rigid
-        rigid.x[0], rigid.q[0] = place, Rotation.from_matrix(turn).as_quat()[[3, 0, 1, 2]]
-        rigid_motion.place_shapes(rigid.x, rigid.q, rigid.axes, rigid.offset, rigid.rot, rigid.org)
-        rigid._find(np.stack([rigid.v, rigid.omega]), 1e-3)
-        rows, own = rigid.rows[: rigid.contacts], rigid.who[: rigid.contacts, 0] == 0
-        gap = np.where(rows[:, GAP] < 0, rows[:, GAP] / RECOVER, rows[:, GAP])  # at rest
-        normal = np.where(own[:, None], rows[:, :3], -rows[:, :3])
+        multi, row = self.multibody, 1
+        self.bodies.x[row] = place
+        self.bodies.q[row] = Rotation.from_matrix(turn).as_quat()[[3, 0, 1, 2]]
+        refresh_all(multi.arrays)
+        found = touching(multi.arrays, multi.table.arrays, multi.solids, 0.0, True)
+        n = int(found.n[0])
+        gap, own = found.gap[:n], found.a[:n] == row
+        normal = np.where(own[:, None], found.normal[:n], -found.normal[:n])
         return (gap[own], normal[own]), (gap[~own], normal[~own])
 
 

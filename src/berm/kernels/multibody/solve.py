@@ -30,7 +30,8 @@ WHOLE = 10  # steps that a pile takes whole before it searches: DIRECT.md 2
 BOX_PASSES = 4  # over the bounds of friction in a direct solve
 BOX_SETTLED = 1e-3  # part by which the bounds may still change
 BOX_CONTACTS = 40  # contacts of mechanisms: above, their friction is swept
-HEAP = 200  # contacts of bodies without joints: above, they are swept
+HEAP = 200  # contacts of bodies that hang together without joints: above, they are swept
+MOST_DIRECT = 1000  # contacts of all such groups: what is beyond is swept
 FALLBACK = 200  # sweeps in place of a direct solve that failed
 ROUNDS = 3  # of the split
 UNEVEN = 50.0  # ratio of masses from which the hybrid goes as the split does
@@ -50,7 +51,7 @@ def _find(parent, i):
 
 @inner
 def mechanisms(rows, joint_rows, m, bodies, few, jointed):
-    """Mark the bodies that hang together with a joint, and others that have few contacts in all."""
+    """Mark the bodies that hang together with a joint, and other groups with few contacts."""
     nb = bodies.kind.shape[0]
     parent = np.arange(nb)
     for k in range(m):
@@ -74,10 +75,8 @@ def mechanisms(rows, joint_rows, m, bodies, few, jointed):
             touching[_find(parent, e)] += 1
     total = 0
     for b in range(nb):
-        if not has[b] and touching[b] <= few:
+        if touching[b] <= few and total + touching[b] <= MOST_DIRECT:
             total += touching[b]
-    for b in range(nb):
-        if total <= few and touching[b] <= few:
             has[b] = True
     for b in range(nb):
         jointed[b] = bodies.kind[b] == DYNAMIC and has[_find(parent, b)]
