@@ -32,10 +32,12 @@ from berm.kernels.multibody.narrow_phase import (
 )
 from berm.kernels.multibody.newton import mobility
 from berm.kernels.multibody.rows import make_rows
-from berm.kernels.multibody.solve import grip, solve_rows
+from berm.kernels.multibody.solve import NSTATS, grip, solve_rows
 from berm.kernels.multibody.sweeps import effective, residual
 
 ROWS_A_JOINT = 12
+# columns of the statistics behind those of `solve`: of the last solve, m/s; contacts of bodies
+RESIDUAL, MET = NSTATS, NSTATS + 1
 
 
 class Solids(NamedTuple):
@@ -149,8 +151,8 @@ def advance(
         if turn == substeps - 1 and m > 0:
             mass = np.empty(m)
             effective(rows, 0, m, mass)
-            stats[3] = residual(rows, 0, m, mass, u)
-        stats[4] = contacts.n[0]
+            stats[RESIDUAL] = residual(rows, 0, m, mass, u)
+        stats[MET] = contacts.n[0]
         memory = close_substep(
             bodies, joints, tags, contacts, rows, of_joints, m, u, h, share, joint_load, by_bodies,
             by_joints,
@@ -193,7 +195,7 @@ def end(
         bodies, joints, tags, contacts, rows, of_joints, m, u, h, share, joint_load, by_bodies,
         by_joints,
     )  # fmt: skip
-    stats[4] = contacts.n[0]
+    stats[MET] = contacts.n[0]
     return memory, is_finite(bodies)
 
 

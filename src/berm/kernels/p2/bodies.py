@@ -22,6 +22,7 @@ from berm.kernels.jit import bare, inline, inner, pjit, prange
 from berm.kernels.multibody.blocks import no_plan
 from berm.kernels.multibody.motion import is_finite
 from berm.kernels.multibody.substep import (
+    MET,
     close_substep,
     mobilities,
     open_substep,
@@ -493,6 +494,7 @@ def advance(
             bodies, joints, tags, contacts, rows, of_joints, m, u, h, share, joint_load, by_bodies,
             by_joints,
         )  # fmt: skip
+        multi_stats[MET] = contacts.n[0]
         done += 1
         off = 0.0
         for s in range(n):

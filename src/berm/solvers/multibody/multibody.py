@@ -41,7 +41,6 @@ DAMPING = 0.04  # s: in which bodies that overlap part; at least two steps
 SLIP = 1.5  # of gravity times a substep: a contact that slides faster has kinetic friction
 STILL = 2.0  # of the same: a contact that closes more slowly does not bounce
 START_OVERLAP, START_REFUSED = 0.05, 0.25  # of half a width: more is told; more is no start
-RESIDUAL, CONTACTS = solve.NSTATS, solve.NSTATS + 1  # further columns of the statistics
 
 
 def _pack(shape: Any) -> Packed:
@@ -240,7 +239,7 @@ class Multibody:
 
     def tell(self, report: StepReport) -> None:
         """Say in the report how the last step's rows were solved."""
-        report.body_contacts = int(self.stats[CONTACTS])
+        report.body_contacts = int(self.stats[substep.MET])
         report.factorisations = int(self.stats[solve.FACTORED])
         report.fallbacks = int(self.stats[solve.FAILED])
 
