@@ -43,6 +43,12 @@ for label, options in json.loads(sys.argv[1]).items():
         berm.Box((0.04, 0.04, 0.04)), position=(0.14, 0.03, 0.021), dynamic=True, density=2000,
         velocity=(-0.5, 0.0, -0.5), material=soft, particle_radius=0.008,
     )
+    if options.get("integrator") != "rkf45":
+        arm = world.add_body(
+            berm.Box((0.04, 0.04, 0.1)), position=(0.3, 0.3, 0.2), dynamic=True, material=soft,
+            particle_radius=0.015,
+        )
+        world.add_joint(berm.Hinge(arm, None, (0.3, 0.3, 0.25), (0, 1, 0), motor=(5.0, 0.02)))
     report = world.step()
     order = np.argsort(world.grains.tags)
     outcomes[label] = {

@@ -134,3 +134,15 @@ def test_dynamic_bodies_get_and_lose_the_particles_that_dem_needs():
     assert world.mass_added == pytest.approx(added, rel=1e-12)
     for _ in range(3):
         world.step()
+
+
+def test_joints_go_on_in_dem_and_back():
+    world = berm.World(solver="p2", dt=0.01)
+    arm = world.add_body(berm.Box((0.1, 0.1, 0.4)), dynamic=True, position=(0, 0, -0.2))
+    hinge = world.add_joint(berm.Hinge(arm, None, (0, 0, 0), (0, 1, 0)))
+    for solver in ("dem", "p2"):
+        world.use_solver(solver)
+        for _ in range(3):
+            world.step()
+        assert hinge.force[2] == pytest.approx(arm.mass * 9.81, rel=1e-4)
+        assert np.abs(arm.velocity).max() < 1e-6

@@ -69,7 +69,8 @@ def use_solver(world: World, solver: str | Solver) -> None:
             world.clumps = Clumps()
             for body in world.bodies:
                 if body.dynamic:
-                    cover_body(world, body, None)
+                    row = cover_body(world, body, None)
+                    world.clumps.body[row] = body.tag
     except BaseException:
         world.grains, world.clumps, world.solver = before, clumps, last
         raise
