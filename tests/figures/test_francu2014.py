@@ -28,7 +28,7 @@ def test_all_figures_are_known() -> None:
     assert load("francu2014").names() == ["1", "10", *"23456789", "T1"]
 
 
-@pytest.mark.parametrize("number", ["4", "5", "9"])
+@pytest.mark.parametrize("number", ["4", "5"])
 def test_claims_that_hold(tmp_path: Path, number: str) -> None:
     result = quick(tmp_path, number)
     assert result.ok, result.verdict
@@ -38,6 +38,13 @@ def test_fig7_is_missed_and_says_by_how_much(tmp_path: Path) -> None:
     """ERRATA: improved Jacobi is 1.2 to 1.6 times worse than Gauss-Seidel, not better."""
     result = quick(tmp_path, "7")
     assert not result.ok and "improved Jacobi / Gauss-Seidel = 1." in result.verdict
+
+
+def test_fig9_diverges_as_printed_and_holds_with_safe_steps(tmp_path: Path) -> None:
+    """A grain passes 1e6 m/s after 14 steps as printed; its mean overlap alone looked well."""
+    result = quick(tmp_path, "9")
+    assert not result.verdicts[0].ok and "inf" in result.verdicts[0].text
+    assert result.verdicts[1].ok, result.verdict
 
 
 def test_fig8_improved_jacobi_is_about_gauss_seidel(tmp_path: Path) -> None:

@@ -72,6 +72,6 @@ def make(path: Path, fields: tuple[str, ...] = ALL_FIELDS, steps: int = 13) -> R
             world.step_count, world.time = step, step * DT
             for body in world.bodies:
                 body.prepare(world.time, DT)
-                body.force, body.torque = rng.normal(size=3), rng.normal(size=3)
+                body.bodies.load[body.row, 0] = rng.normal(size=6)
             recorder.record(world, StepReport(step=step, time=world.time, grains=grains.n))
     return Recording(path)

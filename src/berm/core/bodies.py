@@ -274,6 +274,15 @@ class Body:
         """How it is driven; `Fixed` where it is not."""
         return self.bodies.motions[self.row]
 
+    @motion.setter
+    def motion(self, motion: Motion) -> None:
+        if self.dynamic or not hasattr(motion, "pose"):
+            raise InputError(
+                f"body {self.name!r}: motion", motion, "a motion, for a body that is not dynamic"
+            )
+        self.bodies.motions[self.row] = motion
+        self.bodies.kind[self.row] = STATIC if isinstance(motion, Fixed) else KINEMATIC
+
     @property
     def dynamic(self) -> bool:
         """Whether forces move the body."""

@@ -60,8 +60,9 @@ class Divergence:
         if speed <= PASSED_ON * self.explained:
             return
         grains = world.grains
-        thick = [float(cloth.thickness) for cloth in world.cloths]
-        widest = max([float(grains.radius.max(initial=0.0)), *thick])
+        # cloth that starts out of form may be pulled into it by as much as its links are long
+        long = [_longest_link(cloth) for cloth in world.cloths]
+        widest = max([float(grains.radius.max(initial=0.0)), *long])
         apart = PUSHED_APART * 2.0 * widest / h
         light = grains.v[: grains.n, 3]
         ratio = float(light.max(initial=0.0)) * float(grains.mass.max(initial=0.0))
@@ -75,6 +76,13 @@ class Divergence:
                 f"{_fastest(world)}, where nothing that was given, falls or is driven explains "
                 f"more than {limit:.3g} m/s: solver {self.solver} has diverged; {hint}"
             )
+
+
+def _longest_link(cloth: Any) -> float:
+    """Length (m) of the longest link of a cloth, or its thickness."""
+    ends = cloth.position[cloth.links]
+    far = np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1)
+    return float(max(far.max(initial=0.0), cloth.thickness))
 
 
 def _struck(world: WorldView) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from berm.core import pages
+from berm.core.errors import SimulationError
 from berm.core.grains import LARGE, Grains
 from berm.core.registry import Registry
 from berm.kernels.p2.law import OFF
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 FORMS: Registry[type[Form]] = Registry("form of p2")
+FARTHEST = 1e18  # m: beyond, a grain is lost
 
 
 class Form(ABC):
@@ -54,6 +56,7 @@ class Form(ABC):
         """Rebuild the list of pairs if it has to be; `under_way`: a grain has left its way."""
         stale = self._is_stale(grains, dt, under_way)
         if stale:
+            check_within_reach(grains)
             if grains.n >= LARGE:
                 self.row = np.zeros((0, self.width), self.dtype)  # not needed before the solve
             self._build(grains, dt)
@@ -212,6 +215,17 @@ class AsPrinted(Form):
 
     def _note_walls(self, world: WorldView, ahead: float, margin: float) -> None:
         self.walls.note(world, ahead, margin)
+
+
+def check_within_reach(grains: Grains) -> None:
+    """Stop where a grain is so far away that no search can number its cell."""
+    far = np.abs(grains.x[: grains.n, :3]).max(axis=1, initial=0.0)
+    if not far.max(initial=0.0) < FARTHEST:
+        row = int(np.argmax(~(far < FARTHEST)))
+        raise SimulationError(
+            f"grain {int(grains.tag[row])} became non-finite, or went astray "
+            f"(position {grains.x[row, :3].tolist()}, velocity {grains.v[row, :3].tolist()})"
+        )
 
 
 def room_for_sums(sums: Array, contacts: ContactList) -> Array:
