@@ -56,7 +56,7 @@ class Form(ABC):
         """Rebuild the list of pairs if it has to be; `under_way`: a grain has left its way."""
         stale = self._is_stale(grains, dt, under_way)
         if stale:
-            check_within_reach(grains)
+            check_within_reach(grains, dt)
             if grains.n >= LARGE:
                 self.row = np.zeros((0, self.width), self.dtype)  # not needed before the solve
             self._build(grains, dt)
@@ -217,9 +217,10 @@ class AsPrinted(Form):
         self.walls.note(world, ahead, margin)
 
 
-def check_within_reach(grains: Grains) -> None:
-    """Stop where a grain is so far away that no search can number its cell."""
+def check_within_reach(grains: Grains, dt: float) -> None:
+    """Stop where a grain is, or will be in dt (s), too far away for a search to number its cell."""
     far = np.abs(grains.x[: grains.n, :3]).max(axis=1, initial=0.0)
+    far = far + dt * np.abs(grains.v[: grains.n, :3]).max(axis=1, initial=0.0)
     if not far.max(initial=0.0) < FARTHEST:
         row = int(np.argmax(~(far < FARTHEST)))
         raise SimulationError(
