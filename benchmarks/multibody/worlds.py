@@ -10,6 +10,7 @@ from berm.solvers.multibody.multibody import Multibody
 
 LINKS, LINK, LOAD = 8, 1.0, 8000.0  # kg: a load of a thousand times the chain
 APART = 'contype="0" conaffinity="0"'
+RAM = (0.15, 0.15, 1.2)  # m
 SPACING = 0.25  # m, between the boxes of the heap
 
 
@@ -65,11 +66,7 @@ def linkage(dt: float, substeps: int = 1) -> berm.World:
         "stick ram": ("boom", "stick", (3.0, 0, 4.0), (5.2, 0, 4.5)),
         "bucket ram": ("stick", "tilt", (5.0, 0, 4.2), (5.75, 0, 1.65)),
     }
-    bodies = {}
-    for name, (mass, where, size) in sizes.items():
-        bodies[name] = world.add_body(
-            berm.Box(size), name=name, dynamic=True, mass=mass, position=where
-        )
+    bodies = {name: part(world, name, *given) for name, given in sizes.items()}
     axis, y = (0, 1, 0), (0, 1, 0)
     pins = (
         ("boom", "house", (0.4, 0, 1.9)), ("stick", "boom", (5.4, 0, 4.0)),
@@ -84,20 +81,22 @@ def linkage(dt: float, substeps: int = 1) -> berm.World:
         low, high = np.array(low, float), np.array(high, float)
         way = (high - low) / np.linalg.norm(high - low)
         frame = np.column_stack([np.cross(y, way), y, way])
-        barrel = world.add_body(
-            berm.Box((0.2, 0.2, 1.2)), name=f"{name} barrel", dynamic=True, mass=120.0,
-            position=low + 0.3 * (high - low), rotation=frame,
-        )  # fmt: skip
-        rod = world.add_body(
-            berm.Box((0.1, 0.1, 1.2)), name=f"{name} rod", dynamic=True, mass=80.0,
-            position=low + 0.75 * (high - low), rotation=frame,
-        )  # fmt: skip
+        barrel = part(world, f"{name} barrel", 120, low + 0.3 * (high - low), RAM, frame)
+        rod = part(world, f"{name} rod", 80, low + 0.75 * (high - low), RAM, frame)
         world.add_joint(Hinge(barrel, bodies[a], low, axis=axis))
         world.add_joint(Hinge(rod, bodies[b], high, axis=axis))
         ram = world.add_joint(Slider(rod, barrel, low, axis=tuple(way), name=name))
         ram.drive(0.0, effort=5e5)
-    world.solver.multibody.contacts = False
     return world
+
+
+def part(world, name, mass, where, size, rotation=None):
+    """A part with the inertia of a box, small enough to meet no other one."""
+    x, y, z = (s * s for s in size)
+    return world.add_body(
+        berm.Sphere(0.005), name=name, dynamic=True, mass=mass, position=where, rotation=rotation,
+        inertia=mass / 12.0 * np.diag([y + z, x + z, x + y]),
+    )  # fmt: skip
 
 
 def heap(count: int, dt: float = 1 / 60, substeps: int = 4) -> berm.World:

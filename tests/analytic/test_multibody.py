@@ -18,6 +18,7 @@ from berm.core.joints import (
     Universal,
     Weld,
 )
+from berm.io import checkpoint
 from berm.solvers.multibody.multibody import COMPLIANCE
 
 G = 9.81
@@ -465,3 +466,27 @@ def test_bodies_and_joints_come_and_go_without_disturbing_others():
         return np.concatenate([world.body(f"box {k}").position for k in range(3)]).tobytes()
 
     assert stack(True) == stack(False)
+
+
+@pytest.mark.parametrize("mode", ["speed", "position", "force"])
+def test_a_checkpoint_keeps_motors(mode, tmp_path):
+    """A drive that was set while running goes on after a restart, in a fresh world too."""
+
+    def turning():
+        world = alone(1 / 240, gravity=(0, 0, 0))
+        return world, wheel(world, "wheel", 0.0)
+
+    world, axle = turning()
+    axle.drive(1.0)
+    run(world, 0.1)
+    {"speed": lambda: axle.drive(3.0), "position": lambda: axle.drive_to(0.5, speed=2.0),
+     "force": lambda: axle.push(0.01)}[mode]()  # fmt: skip
+    checkpoint.save(world, tmp_path / "state.npz")
+    run(world, 0.5)
+    other, copied = turning()
+    other.restore(checkpoint.load(tmp_path / "state.npz"))
+    run(other, 0.5)
+    assert copied.position == axle.position
+    assert copied.motor == axle.motor
+    if mode == "speed":
+        assert copied.body_a.angular_velocity[2] == pytest.approx(3.0)

@@ -256,7 +256,7 @@ class World(Shown):
         grains' mean radius) through which it meets everything else.
         """
         label = name or f"{type(shape).__name__.lower()}{len(self.bodies)}"
-        if any(body.name == label for body in self.bodies):
+        if label in self.bodies.names:
             raise InputError("body name", label, "a name that no other body has")
         body = Body(shape, label, self.add_material(material), position, rotation, motion)
         if dynamic:
