@@ -13,6 +13,7 @@ from collections.abc import Callable
 PORTION = 0.25  # s that a call of a kernel is to take where there is more to do
 WHOLE = 0.75  # s: what takes no longer is done in one call
 FIRST = 16  # turns of the first portion, whose cost is not known
+COMPILING = 2  # portions whose cost says nothing yet
 SURE = 0.05  # s that a portion has to take for its cost to tell what the rest will take
 SOON = 1.0  # s after which a loop in Python is sure of its pace
 FEW = 10  # turns that it has to have done besides
@@ -25,7 +26,7 @@ class Portions:
     def __init__(self) -> None:
         self.cost = 0.0  # s a turn, as measured at last; 0: not known
         self._sure = False  # the cost is good enough to tell
-        self._fresh = True  # the first portion may compile
+        self._seen = 0  # portions so far; the first ones may compile
         self._told = False
 
     def take(self, left: int) -> int:
@@ -38,9 +39,10 @@ class Portions:
 
     def took(self, turns: int, seconds: float) -> None:
         """Take notice of what the turns of the last call took."""
-        self._sure = seconds > SURE and turns > 0 and not self._fresh
+        self._sure = seconds > SURE and turns > 0 and self._seen >= COMPILING
         if turns > 0:
-            self.cost, self._fresh = max(seconds / turns, 1e-9), False
+            self.cost = max(seconds / turns, 1e-9)
+            self._seen += 1
 
     def tell(self, left: float, what: Callable[[], str], depth: int = 5) -> None:
         """Warn once if the turns that are left take long; what: says which step takes how many.
