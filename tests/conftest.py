@@ -11,6 +11,8 @@ import pytest
 
 # Before anything imports the JIT: two threads even on one core, so that thread tests mean something
 os.environ.setdefault("NUMBA_NUM_THREADS", str(max(2, os.cpu_count() or 1)))
+# Tests run in two processes, so that threads which wait must not spin
+os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 # NumPy's matrices here are small: on a busy machine a second thread, which spins, costs 100 times
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # One cache for this process and for the commands that tests start, whatever else they change
