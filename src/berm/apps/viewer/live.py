@@ -308,6 +308,8 @@ class Live(BaseSession):
     def _press(self, message: protocol.Keys) -> None:
         assert self.world is not None
         inputs = self.world.inputs
+        if not (inputs.by_hand or message.down or message.axes or message.buttons):
+            return  # who only looks does not take the controls from a scene that drives itself
         before = inputs.state()
         inputs.press(message.down, message.axes, message.buttons)
         inputs.by_hand = inputs.by_hand or inputs.any
