@@ -30,6 +30,7 @@ _HOMES = {
     "pack_spheres": "berm.world.cover",
     "Plane": "berm.core.shapes",
     "Sphere": "berm.core.shapes",
+    "Spheres": "berm.core.shapes",
     "Box": "berm.core.shapes",
     "Cylinder": "berm.core.shapes",
     "Cone": "berm.core.shapes",
@@ -60,16 +61,21 @@ _HOMES = {
     "lattice": "berm.world.packings",
     "random_drop": "berm.world.packings",
     "poured": "berm.world.packings",
+    "rock": "berm.world.rocks",
+    "add_rocks": "berm.world.rocks",
     "Recorder": "berm.io.recording",
     "Recording": "berm.io.recording",
     "load_urdf": "berm.io.urdf",
+    "load_machine": "berm.io.machine_file",
     "export": "berm.exports.base",
     "set_threads": "berm.kernels.jit",
     "scene": "berm.scenes.base",
     "show": "berm.apps.notebook",
 }
 
-_MODULES = {"measure": "berm.world.measure", "render": "berm.render"}
+_MODULES = {
+    "measure": "berm.world.measure", "render": "berm.render", "machines": "berm.machines",
+}  # fmt: skip
 
 __all__ = ["__version__", *_MODULES, *_HOMES]
 

@@ -1,5 +1,6 @@
 """What type checkers and editors see of `berm`, whose names are imported on first use."""
 
+from berm import machines as machines
 from berm import render as render
 from berm.apps.notebook import show as show
 from berm.core.cloth import Cloth as Cloth
@@ -41,7 +42,9 @@ from berm.core.shapes import HeightField as HeightField
 from berm.core.shapes import Mesh as Mesh
 from berm.core.shapes import Plane as Plane
 from berm.core.shapes import Sphere as Sphere
+from berm.core.shapes import Spheres as Spheres
 from berm.exports.base import export as export
+from berm.io.machine_file import load_machine as load_machine
 from berm.io.recording import Recorder as Recorder
 from berm.io.recording import Recording as Recording
 from berm.io.urdf import load_urdf as load_urdf
@@ -59,6 +62,8 @@ from berm.world.emitters import Sink as Sink
 from berm.world.packings import lattice as lattice
 from berm.world.packings import poured as poured
 from berm.world.packings import random_drop as random_drop
+from berm.world.rocks import add_rocks as add_rocks
+from berm.world.rocks import rock as rock
 from berm.world.world import World as World
 
 __version__: str

@@ -53,6 +53,25 @@ def knocked() -> berm.World:
     return world
 
 
+def with_bodies(solver: object) -> berm.World:
+    """A heap that a paddle on a hinge is driven through, a box on top, and a plate that moves."""
+    world = heap(solver)
+    paddle = world.add_body(
+        berm.Box((0.02, 0.12, 0.1)), position=(-0.01, 0.06, 0.06), dynamic=True, density=900.0,
+        name="paddle",
+    )  # fmt: skip
+    world.add_joint(
+        berm.Hinge(paddle, None, (-0.01, 0.06, 0.16), axis=(0.0, 1.0, 0.0), motor=(-3.0, 20.0))
+    )
+    world.add_body(
+        berm.Box((0.06, 0.06, 0.04)), position=(0.06, 0.06, 0.2), dynamic=True, density=500.0
+    )
+    world.add_body(
+        berm.Box((0.02, 0.2, 0.2)), position=(0.2, 0.06, 0.1), motion=berm.Linear((-0.3, 0.0, 0.0))
+    )
+    return world
+
+
 WORLDS: dict[str, Callable[[], berm.World]] = {
     "dem": dem_world,
     "p2 sweep": lambda: heap(berm.P2(iterations=4, substeps=10)),
@@ -60,6 +79,7 @@ WORLDS: dict[str, Callable[[], berm.World]] = {
     "p2 count": lambda: heap(berm.P2.published(iterations=10, substeps=4)),
     "p2 serial": lambda: heap(berm.P2(averaging="serial", iterations=10, substeps=4)),
     "p2 off its way": knocked,
+    "p2 bodies": lambda: with_bodies(berm.P2(iterations=2, substeps=40)),
     "vts gs": lambda: heap(berm.VTS(iterations=40)),
     "vts ij cloth": lambda: heap(berm.VTS(iterations=40, iteration="ij"), cloth=True),
     "sp gs cloth": lambda: heap(berm.SP(iterations=40, delay=15), cloth=True),
@@ -146,6 +166,10 @@ LONG: dict[str, tuple[Callable[[], berm.World], str]] = {
     "p2 iterations": (
         lambda: heap(berm.P2(iterations=100_000, substeps=1000)),
         "a step takes 1,000 substeps of 100,000 iterations",
+    ),
+    "p2 bodies": (
+        lambda: with_bodies(berm.P2(substeps=100_000, iterations=50)),
+        "a step takes 100,000 substeps of 50 iterations",
     ),
     "published substeps": (
         lambda: heap(berm.P2.published(iterations=1000, substeps=100_000)),

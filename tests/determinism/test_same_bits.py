@@ -18,6 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:grain .* radii deep in body 'pad
 def busy_world(solver, seed=3):
     """Pour, drain, a spinning paddle, two materials, adhesion, add and remove while running."""
     world = berm.World(solver=solver, seed=seed)
+    poured = "wet sand" if "adhesion" in world.solver.can else "dry sand"
     rng = np.random.default_rng(seed)
     grid = np.stack(np.meshgrid(*[np.arange(11)] * 3, indexing="ij"), -1).reshape(-1, 3)
     where = 0.05 * grid + rng.uniform(-0.002, 0.002, grid.shape) + 0.03
@@ -33,7 +34,7 @@ def busy_world(solver, seed=3):
     )  # fmt: skip
     world.add_emitter(
         berm.Emitter(
-            200, (0.25, 0.25, 0.8), "disc", (0.15, 0.1), radius=(0.01, 0.02), material="wet sand"
+            200, (0.25, 0.25, 0.8), "disc", (0.15, 0.1), radius=(0.01, 0.02), material=poured
         )
     )
     world.add_sink(berm.Sink(low=(-1, -1, -1), high=(0.08, 0.08, 2.0)))

@@ -25,11 +25,13 @@ def test_machines_run(capsys):
     names = run_blocks("machines.md", 5)
     printed = capsys.readouterr().out
     assert "the pin bears" in printed and "the ram pushes" in printed
+    assert "the loader goes at" in printed and "the boom sinks" in printed
     (scene,) = re.findall(r"```yaml\n(.*?)```", (DOCS / "machines.md").read_text(), flags=re.S)
     file = names["folder"] / "yard.yaml"
     file.write_text(scene)
     world = load_scene(file).build()
-    assert len(world.bodies) == 6 and len(world.joints) == 8
+    assert len(world.bodies) == 9 and len(world.joints) == 11
+    assert [machine.name for machine in world.machines] == ["tracks"]
     world.run(0.1)
     assert {"left_elbow", "right_ram", "door"} <= {joint.name for joint in world.joints}
 

@@ -16,7 +16,17 @@ from scipy.spatial.transform import Rotation
 from berm.core.clusters import Cluster
 from berm.core.materials import Material
 from berm.core.motion import Keyframes
-from berm.core.shapes import Box, Capsule, Cone, Cylinder, HeightField, Mesh, Plane, Sphere
+from berm.core.shapes import (
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    HeightField,
+    Mesh,
+    Plane,
+    Sphere,
+    Spheres,
+)
 from berm.kernels.multibody.motion import refresh_all
 from berm.kernels.multibody.substep import touching
 from berm.solvers.dem.solver import DEM
@@ -290,15 +300,27 @@ def container_cone(p, r):
     return push(p, r, d, np.stack([up, -up, inward], 1))
 
 
+ROCK = Spheres(
+    [[0.2, 0, 0], [-0.2, 0.1, 0], [0, -0.1, 0.2], [0.1, 0.25, -0.1]], [0.35, 0.3, 0.25, 0.2]
+)
+
+
+def all_spheres(p, r):
+    away = p[:, None] - ROCK.centres
+    far = np.linalg.norm(away, axis=2)
+    return push(p, r, far - ROCK.radii, away / far[..., None])
+
+
 CONTAINERS = {
+    "union of spheres": (ROCK, all_spheres),
     "box": (Box(tuple(2 * SIZE), inside=True), container_box),
     "cone": (Cone(0.5, 1.1, 1.6, inside=True), container_cone),
 }
 
 
 @pytest.mark.parametrize("name", list(CONTAINERS))
-def test_grains_in_a_container_feel_each_of_its_faces(name):
-    """In corners the pushes of all faces add up, in 10,000 poses; 1e-9 m."""
+def test_grains_feel_each_face_of_what_they_can_touch_in_several_places(name):
+    """In corners and between spheres the pushes of all faces add up, in 10,000 poses; 1e-9 m."""
     shape, arbiter = CONTAINERS[name]
     rng = np.random.default_rng(5)
     seen, several = 0, 0
@@ -581,6 +603,43 @@ def test_a_ball_meets_a_body_at_its_exact_distance(name):
             assert far < -0.02 or np.abs(normal[0] - n).max() < 1e-6
         assert (others > far - r - out - 1e-9).all()
     assert met > TOUCHING // 4
+
+
+def test_unions_of_spheres_meet_sphere_by_sphere():
+    """P2's contacts of two composite bodies in 10,000 poses are all pairs of spheres; 1e-9 m.
+
+    Each pair that is nearer than a hundredth of the smaller body's radius is listed once, with its
+    gap, normal and point, in the order of its number.
+    """
+    rng = np.random.default_rng(13)
+    other = Spheres(rng.uniform(-0.3, 0.3, (6, 3)), rng.uniform(0.1, 0.3, 6))
+    meeting = Meeting(ROCK, other)
+    multi = meeting.multibody
+    margin = 0.01 * multi.solids.ball[1:, 3].min()
+    turns = Rotation.random(POSES, random_state=np.random.RandomState(14)).as_matrix()
+    ways = rng.normal(size=(POSES, 3))
+    ways *= (rng.uniform(0.2, 1.4, POSES) / np.linalg.norm(ways, axis=1))[:, None]
+    met = 0
+    for turn, way in zip(turns, ways, strict=True):
+        meeting.contacts(np.zeros(3), turn)  # where the frame goes when the centre is at 0
+        shift = way - meeting.bodies.org[1]
+        meeting.contacts(shift, turn)
+        found = touching(multi.arrays, multi.table.arrays, multi.solids, 0.0, True)
+        n = int(found.n[0])
+        centres = meeting.bodies.org[1] + ROCK.centres @ meeting.bodies.rot[1].T
+        apart = centres[:, None] - other.centres
+        far = np.linalg.norm(apart, axis=2)
+        gap = far - ROCK.radii[:, None] - other.radii
+        i, j = np.nonzero(gap < margin)
+        assert found.feature[:n].tolist() == (6 * i + j).tolist()
+        normal = apart[i, j] / far[i, j][:, None]
+        assert np.abs(found.gap[:n] - gap[i, j]).max(initial=0.0) < 1e-9
+        assert np.abs(found.normal[:n] - normal).max(initial=0.0) < 1e-9
+        reach = other.radii[j] + 0.5 * gap[i, j]
+        point = other.centres[j] + reach[:, None] * normal
+        assert np.abs(found.point[:n] - point).max(initial=0.0) < 1e-9
+        met += n > 0
+    assert TOUCHING < met < POSES - TOUCHING // 4
 
 
 def box_gap(place, turn, size, other):

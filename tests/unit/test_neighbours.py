@@ -12,6 +12,7 @@ from berm.core.grains import Grains
 from berm.kernels.search.neighbours import KNOCK
 from berm.solvers.search.candidate_list import CandidateList
 from berm.solvers.search.contact_list import ContactList, colour_slabs, slab_limits
+from berm.solvers.search.patched_list import PatchedList
 from tests.moved_rows import shuffle_rows
 
 DT, SKIN = 1 / 60, 0.1
@@ -294,3 +295,80 @@ def test_non_finite_grain_is_named():
     grains.v[7, 1] = np.nan
     with pytest.raises(SimulationError, match=f"grain {int(grains.tag[7])} "):
         ContactList(np.float32).build(grains, DT, SKIN)
+
+
+def check_slices(contacts):
+    """Rows of a slice share no grain, each row has one lane, slabs touch the rows they say."""
+    homes = 0
+    for q in range(len(contacts.ptr) - 1):
+        seen = []
+        for lane in range(8):
+            row = contacts.lanes[8 * q + lane]
+            nbr = contacts.nbr[8 * contacts.ptr[q] + lane : 8 * contacts.ptr[q + 1] : 8]
+            if contacts.home[row] == 8 * q + lane:
+                homes += 1
+                real = nbr != row
+                assert not (~real[:-1] & real[1:]).any(), "a lane has a hole"
+                seen += [row, *nbr[real]]
+            else:
+                assert row == contacts.lanes[8 * q] and (nbr == row).all()
+        assert len(seen) == len(set(seen))
+    assert homes == (contacts.home >= 0).sum()
+    for s in range(contacts.slabs):
+        low, high = contacts.reach[s]
+        first, last = contacts.part[s], contacts.part[s + 1]
+        who = np.concatenate([
+            contacts.lanes[8 * first : 8 * last],
+            contacts.nbr[8 * contacts.ptr[first] : 8 * contacts.ptr[last]],
+        ])  # fmt: skip
+        assert ((who >= low) & (who < high)).all()
+
+
+def remembered(grains, contacts):
+    """Impulse of each pair of tags, on the first of them."""
+    told = {}
+    for q in range(len(contacts.ptr) - 1):
+        for slot in range(contacts.ptr[q], contacts.ptr[q + 1]):
+            for lane in range(8):
+                i, j = contacts.lanes[8 * q + lane], contacts.nbr[8 * slot + lane]
+                if i != j:
+                    p = contacts.imp[24 * slot + lane : 24 * slot + 24 : 8]
+                    a, b = int(grains.tag[i]), int(grains.tag[j])
+                    told[min(a, b), max(a, b)] = tuple(p if a < b else -p)
+    return told
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_patched_list_holds_what_a_fresh_one_does(seed):
+    """Grains come, go and stray: all near pairs are there, once, with what they remembered."""
+    rng = np.random.default_rng(seed)
+    grains, contacts = cloud(500, seed, speed=0.02), PatchedList(np.float32)
+    contacts.least = 1
+    contacts.renew(grains, DT, DT / 10, SKIN)
+    patched = 0
+    for _ in range(12):
+        contacts.imp[:] = rng.normal(0, 1, len(contacts.imp))
+        before = remembered(grains, contacts)
+        if rng.random() < 0.7:
+            gone = np.zeros(grains.n, bool)
+            gone[rng.choice(grains.n, 3, replace=False)] = True
+            grains.remove(gone)
+        if rng.random() < 0.7:
+            where = grains.x[rng.choice(grains.n, 3), :3] + rng.normal(0, 0.03, (3, 3))
+            grains.append(where, np.full(3, 0.02), rng.normal(0, 1, (3, 3)), np.ones(3), 0, 0.0)
+        far = rng.choice(grains.n, 4, replace=False)
+        grains.x[far, :3] += rng.normal(0, 0.02, (4, 3))
+        contacts.renew(grains, DT, DT / 10, SKIN)
+        patched += contacts.late
+        assert not grains.changed and contacts.slab[-1] == grains.n
+        check_slices(contacts)
+        i, j = contacts.pairs()
+        here = {(min(a, b), max(a, b)) for a, b in zip(grains.tag[i], grains.tag[j], strict=True)}
+        assert len(here) == len(i), "a pair is listed twice"
+        place = {tag: row for row, tag in enumerate(grains.tag[: grains.n].tolist())}
+        ranks = np.sort(grains.tags).tolist()
+        assert {(ranks[a], ranks[b]) for a, b in must_be_listed(grains)} <= here
+        after = remembered(grains, contacts)
+        alive = {p: v for p, v in before.items() if p[0] in place and p[1] in place}
+        assert all(after[p] == alive.get(p, (0, 0, 0)) for p in after)
+    assert patched >= 6

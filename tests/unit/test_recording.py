@@ -58,7 +58,7 @@ class StandInWorld:
         self.cloths: list[Any] = []
 
     def make_body(self, name: str, shape: Any) -> Any:
-        body = SimpleNamespace(name=name, shape=shape, material=0, motion=None)
+        body = SimpleNamespace(name=name, shape=shape, material=0, motion=None, super_body=-1)
         body.position, body.rotation = np.zeros(3), np.eye(3)
         for key in ("velocity", "angular_velocity", "force", "torque"):
             setattr(body, key, np.zeros(3))

@@ -146,3 +146,22 @@ def test_joints_go_on_in_dem_and_back():
             world.step()
         assert hinge.force[2] == pytest.approx(arm.mass * 9.81, rel=1e-4)
         assert np.abs(arm.velocity).max() < 1e-6
+
+
+@pytest.mark.parametrize("solver", [berm.VTS, berm.SP])
+def test_a_solver_without_adhesion_says_so_once(solver):
+    name = solver().name
+    about = rf"^material 'clay': solver {name} takes no notice of its adhesion of \d+ Pa; "
+    world = berm.World(solver=solver())
+    with pytest.warns(UserWarning, match=about) as told:
+        world.add_grains([[0.0, 0.0, 1.0]], 0.02, material="clay")
+    assert len(told) == 1
+    world.add_grains([[0.0, 0.0, 2.0]], 0.02, material="clay")  # any warning is an error here
+    world.add_grains([[0.0, 0.0, 3.0]], 0.02, material="gravel")
+    assert told[0].filename == __file__
+    sticky = berm.World(solver=berm.P2())
+    sticky.add_grains([[0.0, 0.0, 1.0]], 0.02, material="clay")
+    with pytest.warns(UserWarning, match=about) as told:
+        sticky.use_solver(solver())
+    assert len(told) == 1
+    assert told[0].filename == __file__

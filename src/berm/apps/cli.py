@@ -286,7 +286,9 @@ def render(
     speed: Annotated[float, typer.Option(help="Video: 2 is twice as fast as real.")] = 1.0,
     colour: Annotated[
         str,
-        typer.Option("--colour", "--color", help="material, speed, force, overlap, age or id."),
+        typer.Option(
+            "--colour", "--color", help="material, speed, force, overlap, age, id or merged."
+        ),
     ] = "material",
     value_range: Annotated[
         str | None, typer.Option("--range", metavar="LOW,HIGH", help="Ends of the colour scale.")

@@ -44,6 +44,14 @@ class Bodies(Table):
     load (3, 6)  mean force (N) and torque about the origin (N m) over the last step, by source:
                  GRAINS, BODIES, JOINTS
     applied (6,) force and torque about the centre of mass for the coming step, N and N m
+    belt (5,)    axis (3,) in its frame about which its surface runs, its speed (m/s), and the part
+                 of friction that acts across the belt
+    family       bodies of one family, from 0 up, pass each other: those of a machine; -1: none
+    super_body   tag of the body that leads the super-body that it is merged into, 0: it is part of
+                 the ground, -1: it is by itself
+    seat (7,), unit_w, unit_moments (3,)   where it sits in that; of one that leads, 1/kg and kg m^2
+                 of the whole
+    calm, felt (3,)   steps for which it was quiet; gravity in its axes when last looked at, m/s^2
     """
 
     COLUMNS: ClassVar[dict[str, tuple[tuple[int, ...], Any, Any]]] = {
@@ -54,6 +62,10 @@ class Bodies(Table):
         "axes": ((3, 3), float, EYE), "offset": ((3,), float, 0.0),
         "org": ((3,), float, 0.0), "rot": ((3, 3), float, EYE), "pace": ((3,), float, 0.0),
         "load": ((3, 6), float, 0.0), "applied": ((6,), float, 0.0),
+        "belt": ((5,), float, 0.0), "family": ((), np.int64, -1),
+        "super_body": ((), np.int64, -1),
+        "seat": ((7,), float, 0.0), "unit_w": ((), float, 1.0), "unit_moments": ((3,), float, 1.0),
+        "calm": ((), np.int64, 0), "felt": ((3,), float, 0.0),
     }  # fmt: skip
     kind: npt.NDArray[np.int64]
     material: npt.NDArray[np.int64]
@@ -72,6 +84,14 @@ class Bodies(Table):
     pace: Array
     load: Array
     applied: Array
+    belt: Array
+    family: npt.NDArray[np.int64]
+    super_body: npt.NDArray[np.int64]
+    seat: Array
+    unit_w: Array
+    unit_moments: Array
+    calm: npt.NDArray[np.int64]
+    felt: Array
 
     def __init__(self) -> None:
         super().__init__()
@@ -112,6 +132,7 @@ class Bodies(Table):
     def remove(self, body: Body) -> None:
         """Remove one body; the rows of the others close up, their tags stay."""
         row = self.row_of(body.tag_)
+        self.wake_all() if self.kind[row] != DYNAMIC else self.wake(row)
         gone = np.zeros(self.n, bool)
         gone[row] = True
         alone = Bodies()
@@ -134,6 +155,26 @@ class Bodies(Table):
 
     def __contains__(self, body: object) -> bool:
         return any(body is known for known in self.handles)
+
+    # ---- super-bodies ---------------------------------------------------------------------
+
+    def wake(self, row: int) -> None:
+        """Dissolve the super-body that a row is merged into: something acts on it.
+
+        Of the ground, the row alone leaves; what lies on it follows when it moves.
+        """
+        self.calm[row] = 0
+        leader = self.super_body[row]
+        if leader > 0:
+            self.calm[self.super_body == leader] = 0
+            self.super_body[self.super_body == leader] = -1
+        else:
+            self.super_body[row] = -1
+
+    def wake_all(self) -> None:
+        """Dissolve all super-bodies."""
+        self.super_body[:] = -1
+        self.calm[:] = 0
 
     # ---- what all of them do --------------------------------------------------------------
 
@@ -259,6 +300,7 @@ class Body:
             kinds = ", ".join(kind.__name__ for kind in get_args(Shape))
             raise InputError(f"body {self.name!r}: shape", shape, f"one of {kinds}")
         self.bodies.shapes[self.row] = shape
+        self.bodies.wake_all()
 
     @property
     def material(self) -> int:
@@ -280,6 +322,7 @@ class Body:
             raise InputError(
                 f"body {self.name!r}: motion", motion, "a motion, for a body that is not dynamic"
             )
+        self.bodies.wake_all()
         self.bodies.motions[self.row] = motion
         self.bodies.kind[self.row] = STATIC if isinstance(motion, Fixed) else KINEMATIC
 
@@ -316,6 +359,11 @@ class Body:
         return self.bodies.pace[self.row].copy()
 
     @property
+    def super_body(self) -> int:
+        """Tag of the body that leads what it is merged into; 0: the ground; -1: by itself."""
+        return int(self.bodies.super_body[self.row])
+
+    @property
     def angular_velocity(self) -> Array:
         """Angular velocity (3,), rad/s."""
         return self.bodies.omega[self.row].copy()
@@ -347,6 +395,7 @@ class Body:
         if rotation is not None and not is_rotation(rotation):
             raise InputError(f"body {self.name!r}: rotation", rotation, "a 3 x 3 rotation matrix")
         turn = b.rot[row] if rotation is None else np.array(rotation, float)
+        b.wake(row) if self.dynamic else b.wake_all()
         omega, pace = b.omega[row].copy(), b.pace[row].copy()
         b.org[row], b.rot[row] = where, turn
         b.x[row] = where + turn @ b.offset[row]
@@ -465,6 +514,7 @@ class Body:
                 raise InputError(
                     f"body {self.name!r}: {label}", value.tolist(), "three finite numbers"
                 )
+        self.bodies.wake(self.row)
         self._set_velocity(v, omega)
 
     def _set_velocity(self, v: Array, omega: Array) -> None:
@@ -482,6 +532,7 @@ class Body:
         self._check_free()
         row, b = self.row, self.bodies
         push = checks.vector(f"body {self.name!r}: force", force, "three finite numbers, N")
+        b.wake(row)
         b.applied[row, :3] += push
         if point is not None:
             where = checks.vector(f"body {self.name!r}: point", point, "three finite numbers, m")
@@ -491,7 +542,23 @@ class Body:
         """Add a torque (3,) N m that acts during the coming step."""
         self._check_free()
         twist = checks.vector(f"body {self.name!r}: torque", torque, "three finite numbers, N m")
+        self.bodies.wake(self.row)
         self.bodies.applied[self.row, 3:] += twist
+
+    def belt(self, axis: npt.ArrayLike, speed: float, across: float = 0.2) -> None:
+        """Let the surface run about an axis (3,) of the body's frame with a speed (m/s): a track.
+
+        Where it touches other bodies, friction heads for that speed; `across` is the part of
+        friction that acts square to it. Positive: as the rim of a wheel that turns about the axis.
+        """
+        what = f"body {self.name!r}: belt"
+        along = checks.vector(f"{what}: axis", axis)
+        length = float(np.linalg.norm(along))
+        if not length > 0.0:
+            raise InputError(f"{what}: axis", along.tolist(), "an axis that is not zero")
+        fast = checks.number(f"{what}: speed", speed, "a finite number, m/s")
+        part = checks.number(f"{what}: across", across, "from 0 to 1", lambda x: 0.0 <= x <= 1.0)
+        self.bodies.belt[self.row] = [*(along / length), fast, part]
 
     def _check_free(self) -> None:
         if not self.dynamic:

@@ -51,3 +51,33 @@ def vector(what: str, value: Any, allowed: str = "three finite numbers") -> Arra
     if given.shape != (3,) or not np.isfinite(given).all():
         raise InputError(what, value, allowed)
     return given
+
+
+def check_spheres(
+    what: str, offsets: npt.ArrayLike, radii: npt.ArrayLike, called: str = "offsets"
+) -> tuple[Array, Array]:
+    """Return centres (k, 3) and radii (k,) as arrays, or say what is wrong; one radius fits all.
+
+    called: what the user knows the centres as.
+    """
+    try:
+        places, sizes = np.array(offsets, np.float64), np.array(radii, np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{what}: {called}, radii", (offsets, radii), "numbers, m") from None
+    if places.size == 0:
+        raise InputError(f"{what}: {called}", "no spheres", "at least one sphere")
+    if places.ndim != 2 or places.shape[1] != 3:
+        raise InputError(f"{what}: shape of {called}", places.shape, "(k, 3)")
+    if sizes.ndim == 0:
+        sizes = np.full(len(places), float(sizes))
+    if sizes.shape != (len(places),):
+        raise InputError(f"{what}: shape of radii", sizes.shape, f"({len(places)},), as {called}")
+    bad = np.flatnonzero(~np.isfinite(places).all(axis=1))
+    if len(bad):
+        k = int(bad[0])
+        raise InputError(f"{what}: {called}[{k}]", places[k].tolist(), "finite numbers, m")
+    bad = np.flatnonzero(~(np.isfinite(sizes) & (sizes > 0.0)))
+    if len(bad):
+        k = int(bad[0])
+        raise InputError(f"{what}: radii[{k}]", float(sizes[k]), "finite, above 0 m")
+    return places, sizes

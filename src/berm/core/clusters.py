@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from berm.core.checks import check_spheres
 from berm.core.errors import InputError
-from berm.core.mass import MassProperties, check_spheres, of_shape, of_spheres, of_torus
+from berm.core.mass import MassProperties, of_shape, of_spheres, of_torus
 from berm.core.registry import Registry
 from berm.core.shapes import Capsule
 

@@ -22,12 +22,13 @@ from berm.core.table import Table
 
 Array = npt.NDArray[np.float64]
 Vector = npt.ArrayLike
+Effort = float | Sequence[float]  # N m or N: the largest, or (pull, push)
 
 # kinds; the rows of each are those of MACHINES C1: `berm.kernels.multibody.joints`
 BALL, HINGE, WELD, SLIDER, UNIVERSAL, CYLINDRICAL, DISTANCE, SPRING, GEAR = range(9)
 # drives of the free direction
-NONE, SPEED, POSITION, FORCE = range(4)
-DRIVES = ("none", "speed", "position", "force")
+NONE, SPEED, POSITION, FORCE, HOLD = range(5)
+DRIVES = ("none", "speed", "position", "force", "hold")
 COMPLIANCE = 1e-12  # m/N or rad/(N m): of a joint that nothing was said about
 SETTLE = 0.1  # s: a position drive heads for its target with the speed that needs this time
 OPPOSITE = -1.0 + 1e-9  # cosine between two axes: no least turn leads from one to the other
@@ -43,8 +44,10 @@ class Joints(Table):
     position        rad or m along the free direction; angles count full turns
     zero            rad or m: position of the pose in which the joint was made
     low, high       limits of the position, -inf and inf where there are none
-    drive, target, speed, effort, settle   mode, its target (rad/s or m/s, rad or m, N m or N),
-                    largest speed and effort, and time in which a position is reached (s)
+    drive, target, speed, effort (2,), settle   mode, its target (rad/s or m/s, rad or m, N m or N),
+                    largest speed, largest efforts against and along the growing position, and time
+                    in which a position is reached (s)
+    give            m/N or rad/(N m): of a drive that holds its position
     friction, viscosity   N m or N; N m s/rad or N s/m along the free direction
     rest, stiffness       m or rad; N/m or N m/rad: of distances and springs
     compliance (2,), damping   m/N and rad/(N m) of what the joint holds; s, 0: two steps
@@ -60,7 +63,8 @@ class Joints(Table):
         "frame": ((14,), float, 0.0), "position": ((), float, 0.0), "zero": ((), float, 0.0),
         "low": ((), float, -np.inf), "high": ((), float, np.inf),
         "drive": ((), np.int64, NONE), "target": ((), float, 0.0), "speed": ((), float, np.inf),
-        "effort": ((), float, np.inf), "settle": ((), float, SETTLE),
+        "effort": ((2,), float, np.inf), "settle": ((), float, SETTLE),
+        "give": ((), float, 0.0),
         "friction": ((), float, 0.0), "viscosity": ((), float, 0.0), "rest": ((), float, 0.0),
         "stiffness": ((), float, 0.0), "compliance": ((2,), float, COMPLIANCE),
         "damping": ((), float, 0.0), "collides": ((), np.int64, 0),
@@ -81,6 +85,7 @@ class Joints(Table):
     speed: Array
     effort: Array
     settle: Array
+    give: Array
     friction: Array
     viscosity: Array
     rest: Array
@@ -374,12 +379,15 @@ class Driven(Joint):
         self._set("low", float(low))
         self._set("high", float(high))
 
-    def drive(self, speed: float, effort: float = math.inf) -> None:
-        """Head for a speed (rad/s or m/s) with at most this effort (N m or N) from now on."""
+    def drive(self, speed: float, effort: Effort = math.inf) -> None:
+        """Head for a speed (rad/s or m/s) with at most this effort (N m or N) from now on.
+
+        effort: one for both ways, or (pull, push): against and along the growing position.
+        """
         self._drive(SPEED, speed, math.inf, effort, SETTLE)
 
     def drive_to(
-        self, position: float, speed: float = math.inf, effort: float = math.inf,
+        self, position: float, speed: float = math.inf, effort: Effort = math.inf,
         settle: float = SETTLE,
     ) -> None:  # fmt: skip
         """Head for a position (rad or m) from now on, with at most this speed and effort.
@@ -392,18 +400,43 @@ class Driven(Joint):
         """Exert a constant effort (N m or N) along the free direction from now on."""
         self._drive(FORCE, effort, math.inf, math.inf, SETTLE)
 
-    def _drive(self, mode: int, target: float, speed: float, effort: float, settle: float) -> None:
-        wanted = self._number("motor", target)
-        if not math.isfinite(wanted) or not self._number("motor", effort) >= 0.0:
+    def hold(self, effort: Effort = math.inf, compliance: float = 0.0) -> None:
+        """Keep the position of now, as a spring of this compliance (m/N): a closed valve.
+
+        Where more than the effort acts it gives way, and holds anew where it has come to.
+        """
+        give = self._positive("motor: compliance", compliance)
+        if self.motor is None or self.motor[0] != "hold":
+            self._drive(HOLD, self.position, math.inf, effort, SETTLE)
+        else:  # it holds already: where it was told to at first
+            self._set("effort", self._efforts(effort))
+        self._set("give", give)
+
+    def _efforts(self, effort: Any) -> tuple[float, float]:
+        """Largest efforts against and along the growing position."""
+        try:
+            pull, push = effort
+        except TypeError:
+            pull = push = effort
+        except ValueError:
+            pull = push = -1.0
+        if not (self._number("motor", pull) >= 0.0 and self._number("motor", push) >= 0.0):
             raise InputError(
-                f"{self.label}: motor", (target, effort), "a finite target and an effort from 0 up"
+                f"{self.label}: motor: effort", effort, "from 0 up: one number, or (pull, push)"
             )
+        return float(pull), float(push)
+
+    def _drive(self, mode: int, target: float, speed: float, effort: Effort, settle: float) -> None:
+        wanted = self._number("motor", target)
+        if not math.isfinite(wanted):
+            raise InputError(f"{self.label}: motor", target, "a finite target")
+        efforts = self._efforts(effort)
         if not self._number("motor: speed", speed) > 0.0:
             raise InputError(f"{self.label}: motor: speed", speed, "a speed above 0")
         if not self._positive("motor: settle", settle) > 0.0:
             raise InputError(f"{self.label}: motor: settle", settle, "a time above 0, s")
         for column, value in (
-            ("drive", mode), ("target", wanted), ("speed", speed), ("effort", float(effort)),
+            ("drive", mode), ("target", wanted), ("speed", speed), ("effort", efforts),
             ("settle", settle),
         ):  # fmt: skip
             self._set(column, value)
@@ -413,12 +446,13 @@ class Driven(Joint):
         self._set("drive", NONE)
 
     @property
-    def motor(self) -> tuple[str, float, float] | None:
-        """Mode, target and largest effort of the drive, if there is one."""
+    def motor(self) -> tuple[str, float, Effort] | None:
+        """Mode, target and largest effort, or (pull, push), of the drive, if there is one."""
         mode = int(self._get("drive"))
         if mode == NONE:
             return None
-        return DRIVES[mode], float(self._get("target")), float(self._get("effort"))
+        pull, push = (float(one) for one in self._get("effort"))
+        return DRIVES[mode], float(self._get("target")), push if pull == push else (pull, push)
 
 
 class _Along(Driven):
@@ -523,8 +557,15 @@ class _Between(Driven):
         return float(np.linalg.norm(gap))
 
     @property
+    def held(self) -> bool:
+        """Whether the distance is kept: no spring, no limits, and no drive."""
+        return self.kind == DISTANCE and self.limits is None and self.motor is None
+
+    @property
     def error(self) -> float:
-        """How much (m) its length differs from what it is to be held at."""
+        """How much (m) its length differs from what it is held at; 0 where it may change."""
+        if not self.held:
+            return 0.0
         return abs(self.position - float(self._get("rest")))
 
 
@@ -546,11 +587,6 @@ class Distance(_Between):
         self._set("rest", far)
         if rope:
             self.limits = (-math.inf, far)
-
-    @property
-    def held(self) -> bool:
-        """Whether the distance is kept: no limits, and no drive."""
-        return self.limits is None and self.motor is None
 
 
 class Spring(_Between):

@@ -7,14 +7,17 @@ Multiply volume and inertia by the density (kg/m^3) to get mass (kg) and inertia
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import permutations, product
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from berm.core.checks import check_spheres
 from berm.core.errors import InputError
-from berm.core.shapes import Box, Capsule, Cone, Cylinder, Mesh, Sphere
+from berm.core.shapes import Box, Capsule, Cone, Cylinder, Mesh, Sphere, Spheres
+from berm.core.union import integrals_of_union
 
 Array = NDArray[np.float64]
 
@@ -113,31 +116,6 @@ def of_spheres(offsets: ArrayLike, radii: ArrayLike) -> MassProperties:
     return MassProperties(volume, centre, inertia)
 
 
-def check_spheres(what: str, offsets: ArrayLike, radii: ArrayLike) -> tuple[Array, Array]:
-    """Return centres (k, 3) and radii (k,) as arrays, or say what is wrong; one radius fits all."""
-    try:
-        places, sizes = np.array(offsets, np.float64), np.array(radii, np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{what}: offsets, radii", (offsets, radii), "numbers, m") from None
-    if places.size == 0:
-        raise InputError(f"{what}: offsets", "no spheres", "at least one sphere")
-    if places.ndim != 2 or places.shape[1] != 3:
-        raise InputError(f"{what}: shape of offsets", places.shape, "(k, 3)")
-    if sizes.ndim == 0:
-        sizes = np.full(len(places), float(sizes))
-    if sizes.shape != (len(places),):
-        raise InputError(f"{what}: shape of radii", sizes.shape, f"({len(places)},), as offsets")
-    bad = np.flatnonzero(~np.isfinite(places).all(axis=1))
-    if len(bad):
-        k = int(bad[0])
-        raise InputError(f"{what}: offsets[{k}]", places[k].tolist(), "finite numbers, m")
-    bad = np.flatnonzero(~(np.isfinite(sizes) & (sizes > 0.0)))
-    if len(bad):
-        k = int(bad[0])
-        raise InputError(f"{what}: radii[{k}]", float(sizes[k]), "finite, above 0 m")
-    return places, sizes
-
-
 def of_mesh(vertices: ArrayLike, faces: ArrayLike, name: str = "mesh") -> MassProperties:
     """Return the integrals over a closed mesh: vertices (nv, 3) in m, faces (nt, 3). [Mirtich96].
 
@@ -220,6 +198,12 @@ def of_torus(ring_radius: float, radius: float) -> MassProperties:
     return MassProperties(volume, np.zeros(3), volume * np.diag([across, across, along]))
 
 
+@lru_cache(maxsize=256)
+def _of_union(shape: Spheres) -> MassProperties:
+    """Return those of a union of spheres; many bodies may share one shape."""
+    return _from_moments(*integrals_of_union(shape.centres, shape.radii))
+
+
 def of_shape(shape: Any) -> MassProperties:
     """Return those of a solid from `berm.core.shapes`; one without a finite solid is refused.
 
@@ -231,6 +215,8 @@ def of_shape(shape: Any) -> MassProperties:
         raise InputError(f"mass of {kind}", "inside=True", "a solid: what is around has no end")
     if isinstance(shape, Sphere):
         return of_spheres(np.zeros((1, 3)), shape.radius)
+    if isinstance(shape, Spheres):
+        return _of_union(shape)
     if isinstance(shape, Box):
         squares = np.array(shape.size) ** 2 / 12.0
         volume = float(np.prod(shape.size))
@@ -248,5 +234,5 @@ def of_shape(shape: Any) -> MassProperties:
             what = "two_sided=True" if shape.closed else "an open mesh"
             raise InputError(f"mass of mesh {shape.name!r}", what, "a closed, one-sided mesh")
         return of_mesh(shape.vertices, shape.faces, shape.name)
-    solids = "Sphere, Box, Cylinder, Cone, Capsule, closed Mesh"
+    solids = "Sphere, Spheres, Box, Cylinder, Cone, Capsule, closed Mesh"
     raise InputError("mass of shape", kind, f"a finite solid: {solids}")

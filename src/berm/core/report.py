@@ -24,6 +24,8 @@ class StepReport:
     body_contacts: int = 0  # between bodies
     factorisations: int = 0  # of direct solves
     fallbacks: int = 0  # direct solves that did not converge, answered by sweeps
+    merged: int = 0  # bodies that are part of a super-body
+    merge_loss: float = 0.0  # J, kinetic energy that merging has taken since the start
     timings: dict[str, float] = field(default_factory=dict)  # s, by stage
 
     @property

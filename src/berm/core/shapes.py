@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from berm.core.checks import check_spheres
 from berm.core.errors import InputError
 
 MESH_SUFFIXES = (".stl", ".obj", ".ply")
@@ -161,6 +162,28 @@ class Capsule:
     def __post_init__(self) -> None:
         object.__setattr__(self, "radius", _positive("Capsule", "radius", self.radius))
         object.__setattr__(self, "height", _positive("Capsule", "height", self.height))
+
+
+MOST_SPHERES = 200  # of one shape
+
+
+@dataclass(frozen=True, eq=False)
+class Spheres:
+    """Union of up to 200 spheres: `centres` (k, 3) and `radii` (k,) in m; one radius fits all.
+
+    A rock of a few that overlap costs little wherever bodies meet.
+    """
+
+    centres: NDArray[np.float64]
+    radii: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        centres, radii = check_spheres("Spheres", self.centres, self.radii, "centres")
+        if len(radii) > MOST_SPHERES:
+            raise InputError("Spheres: number of spheres", len(radii), f"1..{MOST_SPHERES}")
+        for name, array in (("centres", centres), ("radii", radii)):
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
 
 
 CHANGES_KEPT = 256  # updates of a height field that are known one by one
@@ -378,7 +401,7 @@ class Mesh:
         return cls(vertices * scale, faces, two_sided, inside, file.name)
 
 
-Shape = Plane | Sphere | Box | Cylinder | Cone | Capsule | HeightField | Mesh
+Shape = Plane | Sphere | Spheres | Box | Cylinder | Cone | Capsule | HeightField | Mesh
 
 
 def degenerate(vertices: ArrayLike, faces: ArrayLike) -> NDArray[np.bool_]:

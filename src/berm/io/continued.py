@@ -123,6 +123,8 @@ def _copy(source: h5py.Dataset, target: h5py.Dataset, rows: int) -> None:
         values = source[start:stop]
         if values.dtype.names != target.dtype.names:  # written before there were all columns
             whole = np.zeros(len(values), target.dtype)
+            for name in set(layout.ABSENT) & set(whole.dtype.names or ()):
+                whole[name] = layout.ABSENT[name]
             for name in values.dtype.names:
                 whole[name] = values[name]
             values = whole

@@ -10,7 +10,8 @@
                  /rotation (quaternion w, x, y, z of the compound grain) the same, if recorded
     /population  records of tag, radius, material and time of birth (s); frames with the same
                  grains share them
-    /bodies      records of all frames: id, pose, velocity, force and torque of each body
+    /bodies      records of all frames: id, pose, velocity, force and torque of each body, and what
+                 it is merged into (the last is missing in files from before bodies were merged)
     /cloths      positions of the vertices of all cloths of all frames, one after the other
     /steps       one record a step: the scalars of StepReport, `wall` (s), and `extra`, whose
                  columns (stage timers and others) are named in the log
@@ -61,7 +62,9 @@ _POPULATION = [("tag", "i8"), ("radius", "f4"), ("material", "i4"), ("born", "f4
 _BODY: list[Any] = [
     ("id", "i8"), ("position", "f8", 3), ("rotation", "f8", (3, 3)), ("velocity", "f8", 3),
     ("angular_velocity", "f8", 3), ("force", "f8", 3), ("torque", "f8", 3),
+    ("super_body", "i8"),
 ]  # fmt: skip
+ABSENT = {"super_body": -1}  # of columns that older files do not have; all others: 0
 _STEP: list[Any] = [(name, "f8") for name in STEP_COLUMNS] + [("extra", "f8", EXTRA_WIDTH)]
 
 # dataset -> (dtype, shape of one row, rows in a chunk)

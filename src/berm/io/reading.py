@@ -29,6 +29,7 @@ class BodyFrame:
     angular_velocity: np.ndarray  # (3,) rad/s
     force: np.ndarray  # (3,) N
     torque: np.ndarray  # (3,) N m, about the body's origin
+    super_body: int = -1  # tag of the body that leads what it is merged into; 0: the ground
 
 
 @dataclass(frozen=True)

@@ -198,6 +198,14 @@ def _load_world(source: Source, problems: Problems, file: Path) -> LoadedScene:
             joints |= {machine.prefix + key: joint for key, joint in machine.joints.items()}
             machines.append(machine)
     mechanism.check_joints(read.joints, drafts, taken, problems, joints)
+    names: set[str] = set()
+    for i, drawn in enumerate(read.machines):
+        name = drawn.label
+        if name in names:
+            problems.add(("machines", i, "name"), f"got {name!r}; allowed: an unused name")
+        names.add(name)
+        with problems.at("machines", i):
+            drawn.check(folder)
     for key in ("grains", "clusters", "cloths", "emitters"):
         for i, part in enumerate(getattr(read, key)):
             _find_material(part.material, materials, problems, key, i)
@@ -245,6 +253,9 @@ def _load_world(source: Source, problems: Problems, file: Path) -> LoadedScene:
                 new = machine.join(known, world.add_joint)
                 joined |= {machine.prefix + key: joint for key, joint in new.items()}
         mechanism.make_joints(read.joints, known, found, world.add_joint, joined)
+        for i, drawn in enumerate(read.machines):
+            with found.at("machines", i):
+                drawn.add(world, folder)
         for i, pack in enumerate(read.grains):
             with found.at("grains", i):
                 seed = int(np.random.SeedSequence((read.seed, 1, i)).generate_state(1)[0])

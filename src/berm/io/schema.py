@@ -67,13 +67,19 @@ class MaterialPart(Part):
     friction_kinetic: NotNegative | None = None
     """Coefficient in motion, at most the static one."""
     rolling_friction: NotNegative | None = None
-    """For solvers with rotation."""
+    """For grains that turn, and between bodies."""
     adhesion: NotNegative | None = None
     """Pa."""
     young_modulus: Positive | None = None
     """Pa."""
     poisson_ratio: Annotated[float, Field(gt=-1, lt=0.5), BeforeValidator(_number)] | None = None
     """Poisson's ratio."""
+    contact_compliance: NotNegative | None = None
+    """m/N, of a body against a rigid one."""
+    contact_damping: NotNegative | None = None
+    """s, in which such a contact comes to rest."""
+    slip: NotNegative | None = None
+    """Of tyres: part of the rolling speed at which friction is full."""
 
     def make(self) -> Material:
         """Return the material."""
@@ -106,6 +112,20 @@ class SpherePart(Part):
     def make(self, folder: Path) -> shapes.Sphere:
         """Return the shape."""
         return shapes.Sphere(self.radius, self.inside)
+
+
+class SpheresPart(Part):
+    """A rigid union of spheres, such as a rock."""
+
+    kind: Literal["spheres"]
+    centres: list[Vec3]
+    """m."""
+    radii: Positive | list[Positive]
+    """m, one for each centre, or one for all."""
+
+    def make(self, folder: Path) -> shapes.Spheres:
+        """Return the shape."""
+        return shapes.Spheres(np.array(self.centres), np.array(self.radii))
 
 
 class BoxPart(Part):
@@ -238,8 +258,8 @@ class MeshPart(Part):
 
 
 ShapePart = Annotated[
-    PlanePart | SpherePart | BoxPart | CylinderPart | ConePart | CapsulePart | HeightFieldPart
-    | MeshPart,
+    PlanePart | SpherePart | SpheresPart | BoxPart | CylinderPart | ConePart | CapsulePart
+    | HeightFieldPart | MeshPart,
     Field(discriminator="kind"),
 ]  # fmt: skip
 

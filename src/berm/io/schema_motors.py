@@ -11,6 +11,8 @@ from berm.core.errors import InputError
 from berm.core.joints import SETTLE, Driven, Hinge
 from berm.io.schema import NotNegative, Number, Part, Positive
 
+Effort = NotNegative | tuple[NotNegative, NotNegative]
+
 
 class SpeedMotor(Part):
     """Heads for a speed."""
@@ -18,12 +20,26 @@ class SpeedMotor(Part):
     kind: Literal["speed"]
     speed: Number
     """rad/s or m/s."""
-    effort: NotNegative | None = None
-    """Largest torque or force, N m or N; without it, any."""
+    effort: Effort | None = None
+    """Largest torque or force, N m or N, or [pull, push]; without it, any."""
 
     def drive(self, joint: Driven, speed: float = math.inf, effort: float = math.inf) -> None:
         """Drive the joint; speed and effort are what it can do where this says nothing."""
         joint.drive(self.speed, effort if self.effort is None else self.effort)
+
+
+class HoldMotor(Part):
+    """Keeps the position that the joint has, as a closed valve; gives way beyond its effort."""
+
+    kind: Literal["hold"]
+    effort: Effort | None = None
+    """Largest torque or force, N m or N, or [pull, push]; without it, any."""
+    compliance: NotNegative = 0.0
+    """m/N or rad/(N m)."""
+
+    def drive(self, joint: Driven, speed: float = math.inf, effort: float = math.inf) -> None:
+        """Hold the joint; effort is what it can do where this says nothing."""
+        joint.hold(effort if self.effort is None else self.effort, self.compliance)
 
 
 class PositionMotor(Part):
@@ -36,8 +52,8 @@ class PositionMotor(Part):
     """Of every other joint, m."""
     speed: Positive | None = None
     """Largest speed on the way, rad/s or m/s; without it, any."""
-    effort: NotNegative | None = None
-    """Largest torque or force, N m or N; without it, any."""
+    effort: Effort | None = None
+    """Largest torque or force, N m or N, or [pull, push]; without it, any."""
     settle: Positive = SETTLE
     """Near its target the speed is the distance over this time, s."""
 
@@ -76,4 +92,6 @@ class ForceMotor(Part):
         joint.push(self.effort)
 
 
-AnyMotor = Annotated[SpeedMotor | PositionMotor | ForceMotor, Field(discriminator="kind")]
+AnyMotor = Annotated[
+    SpeedMotor | PositionMotor | ForceMotor | HoldMotor, Field(discriminator="kind")
+]

@@ -23,6 +23,7 @@ from berm.io.schema_bodies import BodyPart
 from berm.io.schema_cloth import ClothPart
 from berm.io.schema_clusters import ClusterPart, ClustersPart
 from berm.io.schema_joints import AnyJoint
+from berm.io.schema_machines import MachinePart
 from berm.io.schema_urdf import UrdfPart
 
 
@@ -254,6 +255,8 @@ class WorldFile(Part):
     """What holds bodies together."""
     urdf: list[UrdfPart] = Field(default_factory=list)
     """Machines from URDF files: more bodies and joints."""
+    machines: list[MachinePart] = Field(default_factory=list)
+    """Machines of berm's own, with their controls."""
     grains: list[GrainsPart] = Field(default_factory=list)
     """Grains that are there at the start."""
     clusters: list[ClustersPart] = Field(default_factory=list)

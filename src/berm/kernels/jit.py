@@ -22,7 +22,8 @@ os.environ.setdefault("GOMP_SPINCOUNT", "20000")
 
 import numba
 from llvmlite import ir
-from numba.core import cgutils, types  # noqa: F401  (re-exported for vec8)
+from numba.core import cgutils, types
+from numba.core.errors import TypingError
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature  # noqa: F401
 from numba.extending import (  # noqa: F401  (re-exported for vec8)
     intrinsic,
@@ -124,6 +125,11 @@ def inner(function: Callable[..., Any]) -> Any:
     )(function)
 
 
+def in_python(function: Any) -> Any:
+    """Return an `inner` function as Python can call it."""
+    return getattr(function, "py_func", function)
+
+
 def bare(function: Callable[..., Any]) -> Any:
     """Compile a function that only other kernels call, without counting references.
 
@@ -204,7 +210,79 @@ if JIT_ON:
 
         return types.none(types.int64, b, p, types.float64), codegen
 
+    class Distant:
+        """A kernel that others call by its address: they are compiled without its code in them.
+
+        What calls what is compiled again in each caller otherwise, so that a solver at the bottom
+        of six layers is compiled six times. sample() returns arguments of the only types that it
+        is for; `call` takes the `address` and a tuple of arguments.
+        """
+
+        def __init__(self, kernel: Any, sample: Callable[[], tuple[Any, ...]]) -> None:
+            self.kernel, self.sample = kernel, sample
+            self._compiled: Any = None
+            self.call = self._make_call()
+
+        def compiled(self) -> Any:
+            """Compile the kernel for its types, or find it in the cache."""
+            if self._compiled is None:
+                kinds = tuple(numba.typeof(one) for one in self.sample())
+                self.kernel.compile(kinds)
+                self._compiled = self.kernel.overloads[kinds]
+            return self._compiled
+
+        @property
+        def address(self) -> int:
+            """Where its code is in this process."""
+            found = self.compiled()
+            return int(found.library.get_pointer_to_function(found.fndesc.llvm_func_name))
+
+        def _make_call(self) -> Any:
+            @intrinsic
+            def call(typingctx: Any, address: Any, args: Any) -> Any:
+                signed = self.compiled().signature
+                given = tuple(types.unliteral(kind) for kind in args.types)
+                if given != signed.args:
+                    wrong = [str(pair) for pair in zip(given, signed.args) if pair[0] != pair[1]]
+                    raise TypingError(f"{self.kernel.__name__}: arguments {wrong}")
+
+                def codegen(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+                    convention = context.call_conv
+                    kind = convention.get_function_type(signed.return_type, signed.args)
+                    held = cgutils.unpack_tuple(builder, values[1], len(given))
+                    held = [
+                        context.cast(builder, value, of, to)
+                        for value, of, to in zip(held, sig.args[1].types, signed.args, strict=True)
+                    ]
+                    result = cgutils.alloca_once(
+                        builder, convention.get_return_type(signed.return_type).pointee, zfill=True
+                    )
+                    fault = cgutils.alloca_once(builder, kind.args[1].pointee)
+                    packed = convention._get_arg_packer(signed.args).as_arguments(builder, held)
+                    code = builder.inttoptr(values[0], kind.as_pointer())
+                    builder.call(code, [result, fault, *packed])
+                    return context.get_returned_value(
+                        builder, signed.return_type, builder.load(result)
+                    )
+
+                return signed.return_type(types.int64, args), codegen
+
+            return call
+
+
 else:
+
+    class Distant:  # type: ignore[no-redef]
+        """A kernel that others call by its address; without the JIT, the function itself."""
+
+        address = 0
+
+        def __init__(self, kernel: Any, sample: Callable[[], tuple[Any, ...]]) -> None:
+            self.kernel = kernel
+
+        def call(self, address: int, args: tuple[Any, ...]) -> Any:
+            """Call it."""
+            return self.kernel(*args)
 
     def carray(data: Any, size: int) -> Any:
         """Return the data themselves, which are an array here."""

@@ -59,10 +59,10 @@ def render(
     path: .png, .jpg, .webp, or for a recording .mp4 or .gif. time (s) or frame: which moment of a
     recording a picture shows (default: the last). size: width, height in pixels. fps, start and
     stop (s), speed (2: twice as fast as real): of a video. colour: material, speed, force,
-    overlap, age or id; value_range: of its scale. look: dark or light. camera: a `Camera`, a
-    function of a `Moment`, "orbit:20", "view:-60,20", "fixed:x,y,z,x,y,z", "follow:blade" or a file
-    of keyframes. title: "" for none. caption: write time, scale and legend. hide: bodies and
-    cloths to omit.
+    overlap, age, id or merged (bodies by super-body); value_range: of its scale. look: dark or
+    light. camera: a `Camera`, a function of a `Moment`, "orbit:20", "view:-60,20",
+    "fixed:x,y,z,x,y,z", "follow:blade" or a file of keyframes. title: "" for none. caption: write
+    time, scale and legend. hide: bodies and cloths to omit.
     """
     target = Path(path)
     suffix = target.suffix.lower()

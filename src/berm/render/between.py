@@ -118,4 +118,5 @@ def _pose(a: BodyMoment, b: BodyMoment, share: float) -> BodyMoment:
         a.rotation @ Rotation.from_rotvec(share * turn).as_matrix(),
         (1.0 - share) * a.force + share * b.force,
         (1.0 - share) * a.torque + share * b.torque,
+        a.group if share < 0.5 else b.group,
     )

@@ -89,6 +89,7 @@ class Renderer:
         self._seen = gl.buffer(reserve=_GRAIN.itemsize * 1024, dynamic=True)
         self._meshes: dict[int, _Mesh] = {}  # by body
         self._stage: Stage | None = None
+        self._by_group = False  # whether bodies are coloured by what they are merged into
         self._uniforms: dict[str, list[Any]] = {}
         for program in self._programs.values():
             for name in program:
@@ -159,6 +160,7 @@ class Renderer:
         self._all = self._send(rows, self._all)
         self._set_scene(stage, camera)
         self._set_colours(stage, colour, value_range or colours.nice_range(values, colour))
+        self._by_group = colour == "merged"
         poses = {pose.id: pose for pose in moment.bodies}
         drawn = [(body, poses[body.id]) for body in stage.bodies
                  if body.id in poses and body.name not in hide]  # fmt: skip
@@ -351,6 +353,9 @@ class Renderer:
         if stage.meshes[body.mesh].container:
             gl.enable(gl.CULL_FACE)
         colour = self.look.ground if body.ground else _colour(stage, body.material)
+        told = colours.group_colour(pose.group) if self._by_group else None
+        if told is not None and not body.ground:
+            colour = _share(told)
         self._set(modelMatrix=model_matrix(pose).T, glass=float(body.glass), bodyColour=colour)
         self._meshes[body.id].seen.render()
         gl.disable(gl.CULL_FACE)
@@ -371,7 +376,11 @@ class Renderer:
 
 
 def _colour(stage: Stage, material: int) -> tuple[float, float, float]:
-    red, green, blue = stage.materials[material].colour
+    return _share(stage.materials[material].colour)
+
+
+def _share(colour: tuple[int, int, int]) -> tuple[float, float, float]:
+    red, green, blue = colour
     return red / 255.0, green / 255.0, blue / 255.0
 
 

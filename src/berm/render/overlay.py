@@ -120,7 +120,7 @@ def _legend(
     mode = colours.mode_of(colour)
     right, bottom = size[0] - pad, size[1] - pad
     if mode.ramp is None:
-        names = []
+        names = [("part of the ground", colours.IN_GROUND)] if colour == "merged" else []
         for k in np.unique(moment.material):
             material = stage.materials[int(k)]
             if (material.name, material.colour) not in names:

@@ -6,6 +6,7 @@ import dataclasses
 import importlib
 import pkgutil
 import time
+import warnings
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -88,6 +89,7 @@ class Solver(ABC):
         options.check(self)
         self._check_together()
         self._owner: weakref.ref[Any] | None = None
+        self._warned_of: list[Material] = []
 
     def _check_together(self) -> None:
         """Refuse options that do not go together; each for itself is right by now."""
@@ -164,6 +166,22 @@ def require(solver: Solver | type[Solver], capability: str, what: str) -> None:
     able = ", ".join(name for name in SOLVERS if capability in SOLVERS.get(name).can)
     allowed = f"one {CAPABILITIES[capability]}: {able or 'there is none yet'}"
     raise InputError(f"{what}: solver", solver.name, allowed)
+
+
+def warn_of_adhesion(solver: Solver, what: Material, depth: int) -> None:
+    """Say, once, that a solver takes no notice of the adhesion of grains of this material.
+
+    That of bodies acts on grains that have some themselves only. depth: frames to who asked.
+    """
+    if what.adhesion > 0.0 and "adhesion" not in solver.can and what not in solver._warned_of:
+        solver._warned_of.append(what)
+        load_all()
+        able = " and ".join(name for name in SOLVERS if "adhesion" in SOLVERS.get(name).can)
+        warnings.warn(
+            f"material {what.name!r}: solver {solver.name} takes no notice of its adhesion of "
+            f"{what.adhesion:g} Pa; {able} do",
+            stacklevel=depth + 1,
+        )
 
 
 class Stages:

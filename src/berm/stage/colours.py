@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 STEPS = 256  # colours of a map
+IN_GROUND = (98, 102, 110)  # what is merged with the ground
 TOP = 99.5  # percentile of the values that gets the last colour
 
 # ---- Oklab -----------------------------------------------------------------------------------
@@ -141,6 +142,7 @@ MODES = {
         Mode("overlap", "overlap", "m", "bloom", "overlap"),
         Mode("age", "age", "s", "moss", "age"),
         Mode("id", "id", "", "wheel"),
+        Mode("merged", "super-body", "", None, "groups"),
     )
 }
 
@@ -158,7 +160,10 @@ def available(moment: Moment) -> list[str]:
 
 
 def values(moment: Moment, name: str) -> Array:
-    """Return what grains are coloured by (n,) float32, in the mode's unit; zeros for material."""
+    """Return what grains are coloured by (n,) float32, in the mode's unit; zeros for material.
+
+    Super-bodies are of bodies: grains keep the colour of their material.
+    """
     mode = mode_of(name)
     if mode.field and getattr(moment, mode.field) is None:
         raise InputError("colour", name, ", ".join(available(moment)), "not recorded here")
@@ -167,7 +172,7 @@ def values(moment: Moment, name: str) -> Array:
         return np.sqrt(np.einsum("ij,ij->i", moment.velocity, moment.velocity))
     if name == "id":
         return scatter(moment.tag).astype(np.float32) / 256.0
-    if mode.field:
+    if mode.field and mode.ramp is not None:
         return np.asarray(getattr(moment, mode.field), np.float32)
     return np.zeros(len(moment.radius), np.float32)
 
@@ -180,6 +185,19 @@ def scatter(tag: Array) -> Array:
     mixed = np.asarray(tag).astype(np.uint32) * np.uint32(2654435769)  # 2^32 / golden ratio
     out: Array = (mixed >> np.uint32(24)).astype(np.uint8)
     return out
+
+
+def group_colour(group: int | None) -> tuple[int, int, int] | None:
+    """Return the colour (sRGB bytes) of a super-body; None: a body by itself looks as it is made.
+
+    What is part of the ground is grey, all others go round the wheel by the golden angle.
+    """
+    if group is None or group < 0:
+        return None
+    if group == 0:
+        return IN_GROUND
+    red, green, blue = ramps()["wheel"][int(256 * (group * 0.61803398875 % 1.0))].tolist()
+    return red, green, blue
 
 
 def nice_range(found: Array, name: str) -> tuple[float, float]:
@@ -213,6 +231,12 @@ _MATERIALS = {
     "rough wall": (0.62, 0.010, 80.0),
     "cloth": (0.52, 0.115, 20.0),
     "grain": (0.70, 0.055, 75.0),
+    "machine yellow": (0.80, 0.165, 82.0),
+    "machine grey": (0.38, 0.010, 250.0),
+    "cab": (0.30, 0.020, 245.0),
+    "worn steel": (0.56, 0.012, 250.0),
+    "tyre": (0.24, 0.006, 270.0),
+    "track": (0.32, 0.008, 60.0),
 }
 
 

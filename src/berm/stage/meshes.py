@@ -14,12 +14,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from berm.core.errors import InputError
-from berm.core.shapes import Box, Capsule, Cone, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
+from berm.core.shapes import (
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    HeightField,
+    Mesh,
+    Plane,
+    Shape,
+    Sphere,
+    Spheres,
+)
 from berm.core.triangles import vertex_normals
 
 Array = NDArray[Any]
 
 ROUND = 96  # edges of a circle: the chord is off by 5e-4 of the radius
+COARSEST = 16  # edges of a circle of a union of many spheres
+HIDDEN = 1e-6  # of a radius: deeper in another sphere, a point is not seen
 RIM = 0.06  # of a tube's bore: what is drawn of its wall at the ends
 CREASE = 35.0  # degrees between two faces of a mesh from which on their edge is sharp
 
@@ -56,6 +69,8 @@ def triangles(
         return _box(shape)
     if isinstance(shape, Sphere):
         return _turned([_arc(shape.radius, 0.0, -90.0, 90.0, around)], around, shape.inside)
+    if isinstance(shape, Spheres):
+        return _spheres(shape, around)
     if isinstance(shape, Capsule):
         return _capsule(shape, around)
     if isinstance(shape, Cylinder | Cone):
@@ -155,6 +170,30 @@ def _turned(section: list[tuple[Array, Array]], around: int, inside: bool) -> Tr
     if inside:
         made, facing = made[:, ::-1], -facing
     return _make(np.vstack(vertices), made, inside, facing)
+
+
+def _spheres(shape: Spheres, around: int) -> Triangles:
+    """Return the spheres of a union, coarser the more there are, without what is hidden in others.
+
+    Faces that reach out of the others stay whole, and cut into each other.
+    """
+    count = len(shape.radii)
+    around = max(min(around, COARSEST), round(around / count ** (2.0 / 3.0)))
+    ball = _turned([_arc(1.0, 0.0, -90.0, 90.0, around)], around, False)
+    vertices, normals, faces, first = [], [], [], 0
+    for k in range(count):
+        points = shape.centres[k] + shape.radii[k] * ball.vertices.astype(float)
+        away = np.linalg.norm(points[:, None] - shape.centres[None], axis=2)
+        away[:, k] = np.inf
+        hidden = away < shape.radii * (1.0 - HIDDEN)
+        # a face with all corners in one other sphere is within it, for spheres are convex
+        shown = ball.faces[~hidden[ball.faces].all(axis=1).any(axis=1)]
+        used, corners = np.unique(shown, return_inverse=True)
+        vertices.append(points[used])
+        normals.append(ball.normals[used])
+        faces.append(first + corners.reshape(-1, 3))
+        first += len(used)
+    return _make(np.vstack(vertices), np.vstack(faces), False, np.vstack(normals))
 
 
 def _capsule(shape: Capsule, around: int) -> Triangles:

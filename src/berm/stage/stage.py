@@ -95,13 +95,18 @@ class Stage:
 
 @dataclass(frozen=True, eq=False)
 class BodyMoment:
-    """A body at one time: position (3,) m, rotation (3, 3) to the world, force (3,) N, torque."""
+    """A body at one time: position (3,) m, rotation (3, 3) to the world, force (3,) N, torque.
+
+    group: tag of the body that leads what it is merged into, 0: the ground, -1: it is by itself;
+    None where nothing is ever merged.
+    """
 
     id: int
     position: Array
     rotation: Array
     force: Array
     torque: Array
+    group: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +128,13 @@ class Moment:
 
     def __len__(self) -> int:
         return len(self.radius)
+
+    @property
+    def groups(self) -> tuple[int, ...] | None:
+        """What each body is merged into; None where nothing is ever merged."""
+        found = [body.group for body in self.bodies]
+        known = tuple(group for group in found if group is not None)
+        return known if known and len(known) == len(found) else None
 
 
 # ---- stages ----------------------------------------------------------------------------------
@@ -274,10 +286,12 @@ def _moment_of_world(world: World, fields: bool) -> Moment:
     extra: Mapping[str, Any] = {}
     if fields and hasattr(world.solver, "grain_fields"):
         extra = world.solver.grain_fields(world)
+    merges = getattr(world.solver, "merging", False) is True
     bodies = tuple(
         BodyMoment(
             k, np.array(b.position, float), np.array(b.rotation, float),
             np.array(b.force, float), np.array(b.torque, float),
+            b.super_body if merges else None,
         )
         for k, b in enumerate(world.bodies)
     )  # fmt: skip
@@ -300,10 +314,14 @@ def _moment_of_world(world: World, fields: bool) -> Moment:
 def _moment_of_frame(recording: Recording, k: int) -> Moment:
     frame = recording.frame(k)
     ids = {body["name"]: index for index, body in enumerate(recording.bodies)}
+    merges = recording.solver.get("merging", False) is True
     bodies = tuple(
-        BodyMoment(ids[b.name], b.position, b.rotation, b.force, b.torque)
+        BodyMoment(
+            ids[b.name], b.position, b.rotation, b.force, b.torque,
+            int(b.super_body) if merges else None,
+        )
         for b in frame.bodies.values()
-    )
+    )  # fmt: skip
     return Moment(
         time=frame.time,
         step=frame.step,

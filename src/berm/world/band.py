@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from berm.core.errors import InputError
-from berm.core.shapes import Box, Capsule, Cone, Cylinder, Mesh, Shape, Sphere
+from berm.core.shapes import Box, Capsule, Cone, Cylinder, Mesh, Shape, Sphere, Spheres
 from berm.solvers.walls.shapes import Packed, pack, signed_distance
 
 Array = NDArray[np.float64]
@@ -32,6 +32,9 @@ def bounds(shape: Shape) -> tuple[Array, Array]:
     """Return the corners (3,), (3,) of the box around a finite shape (m)."""
     if isinstance(shape, Mesh):
         return shape.vertices.min(axis=0), shape.vertices.max(axis=0)
+    if isinstance(shape, Spheres):
+        radii = shape.radii[:, None]
+        return (shape.centres - radii).min(axis=0), (shape.centres + radii).max(axis=0)
     half: list[float] | None = None
     if isinstance(shape, Sphere):
         half = [shape.radius] * 3

@@ -38,6 +38,7 @@ def described(world: World) -> dict[str, Any]:
             for cloth in world.cloths
         ],
         "joints": len(world.joints),
+        "machines": [{"name": one.name, "kind": one.kind} for one in world.machines],
         "emitters": len(world.emitters),
         "sinks": len(world.sinks),
     }  # fmt: skip
@@ -91,6 +92,8 @@ def check_state(world: World, state: Any) -> None:
         one.number("removed_mass", 0.0)
     _check_bodies(saved.part("bodies"), world, materials)
     _check_table(saved.part("joints"), world.joints, ("tag", "kind", "a", "b", "linked"))
+    for machine in world.machines:
+        machine.check(saved.part("machines").part(machine.name))
     for cloth, one in zip(world.cloths, saved.parts("cloths"), strict=True):
         cloth.check(one)
     world.solver.check_state(saved.part("solver"), facts, world)

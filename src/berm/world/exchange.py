@@ -9,7 +9,7 @@ import numpy as np
 from berm.core.clumps import Clumps
 from berm.core.errors import InputError
 from berm.core.grains import Grains
-from berm.solvers.base import Solver, require
+from berm.solvers.base import Solver, require, warn_of_adhesion
 from berm.solvers.choice import make_solver, names
 from berm.world.clumps import cover_body
 
@@ -75,6 +75,8 @@ def use_solver(world: World, solver: str | Solver) -> None:
         world.grains, world.clumps, world.solver = before, clumps, last
         raise
     world.precision = precision
+    for kind in np.unique(world.grains.material[: world.grains.n]):
+        warn_of_adhesion(fresh, world.materials[kind], depth=3)
 
 
 def _keep_turning(before: Grains, now: Grains) -> None:

@@ -27,7 +27,8 @@ from berm.core.report import StepReport
 from berm.core.shapes import HeightField
 from berm.kernels import jit
 from berm.kernels.threads import ThreadChoice
-from berm.solvers.base import Solver, require
+from berm.solvers.base import Solver, require, warn_of_adhesion
+from berm.world.acting import Acting
 from berm.world.checked_state import check_state, described
 from berm.world.clumps import add_clusters, cover_body, remove_with_clumps, uncover_body
 from berm.world.emitters import Emitter, Sink
@@ -69,6 +70,7 @@ class World(Shown):
         self.solver.prepare(self)
         self.inputs: Inputs = Inputs()
         self.control: Callable[[World], None] | None = None  # called before each step
+        self.machines: list[Acting] = []  # their controls act before each step, after `control`
         self.rng = np.random.default_rng(self.seed)
         self.time = 0.0
         self.step_count = 0
@@ -146,6 +148,7 @@ class World(Shown):
                     "within 1e6 radii of the origin in float32; use precision='float64'",
                 )
         index = self.add_material(material)
+        warn_of_adhesion(self.solver, self.materials[index], depth=2)
         if mass is None:
             given, what = self.materials[index].density * 4.0 / 3.0 * np.pi * radii**3, "radius"
         else:
@@ -332,6 +335,9 @@ class World(Shown):
                 f"remove_joint: {joint.label}", f"coupled by {', '.join(held)}",
                 "a joint that no gear couples: remove the gear first",
             )  # fmt: skip
+        for body in (joint.body_a, joint.body_b):
+            if body is not None and body.dynamic:
+                self.bodies.wake(body.row)
         self.joints.remove(joint)
 
     def add_emitter(self, emitter: Emitter) -> Emitter:
@@ -358,6 +364,8 @@ class World(Shown):
         begin = time.perf_counter()
         if self.control is not None:
             self.control(self)
+        for machine in self.machines:
+            machine.act(self)
         for emitter in self.emitters:
             emitter.pour(self)
         for sink in self.sinks:
@@ -423,6 +431,7 @@ class World(Shown):
                 if isinstance(body.shape, HeightField)
             },
             "joints": self.joints.state(),
+            "machines": {machine.name: machine.state() for machine in self.machines},
             "report": {k: v for k, v in vars(self.report).items() if k != "timings"},
             "solver": self.solver.state(),
             "cloths": [cloth.state() for cloth in self.cloths],
@@ -485,6 +494,8 @@ class World(Shown):
             motion.restore(one)
         self.bodies.restore(state["bodies"])
         self.joints.restore(state["joints"])
+        for machine in self.machines:
+            machine.restore(state["machines"][machine.name])
 
     def __repr__(self) -> str:
         return (

@@ -89,7 +89,12 @@ class MomentFrames:
             name = "material"
         header = {**self._header, "colour": name, "value_scale": 1.0, "range": None}
         arrays = dict(self._arrays)
-        if name not in ("material", "id"):
+        if name == "merged":
+            header["bodies"] = [
+                {**told, "colour": _hex(colours.group_colour(body.group))}
+                for told, body in zip(header["bodies"], self._moment.bodies, strict=True)
+            ]
+        elif name not in ("material", "id"):
             values = np.nan_to_num(colours.values(self._moment, name))
             stride = max(1, len(values) // SAMPLE)
             largest = float(np.abs(values).max(initial=0.0)) or 1.0
@@ -97,6 +102,10 @@ class MomentFrames:
             header["range"] = colours.nice_range(values[::stride], name)
             arrays["value"] = (values / np.float32(largest)).astype(np.float16)
         return pack(header, arrays)
+
+
+def _hex(colour: tuple[int, int, int] | None) -> str | None:
+    return None if colour is None else "#{:02x}{:02x}{:02x}".format(*colour)
 
 
 def _without_lost(moment: Moment) -> Moment:

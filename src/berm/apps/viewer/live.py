@@ -113,7 +113,10 @@ class Live(BaseSession):
     def colours(self) -> list[str]:
         """Return what grains can be coloured by."""
         known = self.world is not None and hasattr(self.world.solver, "grain_fields")
-        return [name for name in colours.MODES if known or name not in ("force", "overlap")]
+        merges = self.world is not None and getattr(self.world.solver, "merging", False) is True
+        never = set() if known else {"force", "overlap"}
+        never |= set() if merges else {"merged"}
+        return [name for name in colours.MODES if name not in never]
 
     @property
     def time(self) -> float:

@@ -21,7 +21,7 @@ from berm.kernels.jit import inner, jit
 from berm.kernels.multibody.joints import add_loads, joint_rows, keep_joints, place_joints
 from berm.kernels.multibody.motion import add_impulse, free_velocities, move_bodies, stiffen
 from berm.kernels.multibody.rows import make_rows
-from berm.kernels.multibody.solve import DIRECT, solve_rows
+from berm.kernels.multibody.solve import DIRECT, call_solver
 from berm.kernels.multibody.substep import ROWS_A_JOINT
 from berm.kernels.simd.vec8 import lane, quad, quad_of, set_quad
 
@@ -31,7 +31,7 @@ class Mechanisms(NamedTuple):
 
     held (k, 2)      row of each such body, and its clump (-1: it has no spheres)
     by_grains (nb, 6), by_joints (nb, 6), load (nj, 6)   sums, as mean forces over the world's step
-    stats            of `multibody.solve`
+    stats, solver    of `multibody.solve`: statistics, and its address
     """
 
     bodies: Any
@@ -41,6 +41,7 @@ class Mechanisms(NamedTuple):
     by_joints: Any
     load: Any
     stats: Any
+    solver: Any
 
 
 @jit
@@ -70,8 +71,8 @@ def move_mechanisms(
             _note(b, bodies, push, per_second, one.by_grains)
     lines = make_rows(ROWS_A_JOINT * joints.kind.shape[0])
     m = joint_rows(joints, bodies, h, lines, np.int64(0), np.empty((3, 3)))
-    plan = solve_rows(DIRECT, lines, m, m, bodies, u0, u, plan, 0, one.stats)
-    keep_joints(joints, lines, 0, m, h)
+    plan = call_solver(one.solver, (DIRECT, lines, m, m, bodies, u0, u, plan, 0, one.stats))
+    keep_joints(joints, bodies, lines, 0, m, h)
     add_loads(joints, bodies, lines, 0, m, per_second, one.load, one.by_joints)
     move_bodies(bodies, u, h)
     place_joints(joints, bodies)

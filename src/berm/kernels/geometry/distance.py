@@ -1,9 +1,11 @@
 """Exact signed distances to analytic shapes in the body's frame, and that moving frame; float64.
 
-A shape is a `kind` and a flat array `prm` of PARAMS numbers. prm[0] is +1 where grains live outside
-the solid and -1 where they live inside; the distance is positive on the grains' side and its
-gradient points to that side. The rest of prm:
+A shape is a `kind` and a flat array `prm` of PARAMS numbers or more. prm[0] is +1 where grains live
+outside the solid and -1 where they live inside; the distance is positive on the grains' side and
+its gradient points to that side. The rest of prm:
   SPHERE   [1] radius
+  SPHERES  [1] how many, [2:6] centre and radius of a ball around all, then those of each; prm is as
+           long as it takes (a union of spheres: each of them is a face)
   BOX      [1:4] half edges, [4] 1 where the top is open
   CAPSULE  [1] radius, [2] half of the straight part
   CONE     [1:9] corners (rho, z) of the section, counter-clockwise, mirrored about the axis
@@ -24,7 +26,9 @@ import numpy as np
 
 from berm.kernels.jit import bare, jit
 
-PLANE, SPHERE, BOX, CAPSULE, CONE, TUBE, MESH, HEIGHT = range(8)
+PLANE, SPHERE, BOX, CAPSULE, CONE, TUBE, MESH, HEIGHT, SPHERES = range(9)
+# Where the spheres of a union begin, and how many numbers each takes.
+FIRST_SPHERE, PER_SPHERE = 6, 4
 # Number of a tube's extra face: its bore as a container, which grains only meet at a way's end.
 BORE = 3
 PARAMS = 11
@@ -87,10 +91,36 @@ def box_distance(prm, x, y, z):
 
 
 @bare
+def sphere_distance(prm, k, x, y, z):
+    """Distance and gradient to sphere k of a union."""
+    at = FIRST_SPHERE + PER_SPHERE * k
+    x, y, z = x - prm[at], y - prm[at + 1], z - prm[at + 2]
+    away = math.sqrt(x * x + y * y + z * z)
+    if away > TINY:
+        return away - prm[at + 3], x / away, y / away, z / away
+    return away - prm[at + 3], 1.0, 0.0, 0.0
+
+
+@bare
+def nearest_sphere(prm, x, y, z):
+    """Which sphere of a union has the smallest distance."""
+    nearest, best = 0, np.inf
+    for k in range(int(prm[1])):
+        at = FIRST_SPHERE + PER_SPHERE * k
+        dx, dy, dz = x - prm[at], y - prm[at + 1], z - prm[at + 2]
+        d = math.sqrt(dx * dx + dy * dy + dz * dz) - prm[at + 3]
+        if d < best:
+            nearest, best = k, d
+    return nearest
+
+
+@bare
 def distance(kind, prm, x, y, z):
     """Signed distance (m) and unit gradient of the whole shape at a point of the body's frame."""
     if kind == PLANE:
         return z, 0.0, 0.0, 1.0
+    if kind == SPHERES:
+        return sphere_distance(prm, nearest_sphere(prm, x, y, z), x, y, z)
     side = prm[0]
     if kind == BOX:
         d, gx, gy, gz = box_distance(prm, x, y, z)
@@ -122,6 +152,8 @@ def count_features(kind, prm):
         return 5
     if kind == TUBE:
         return 3
+    if kind == SPHERES:
+        return int(prm[1])
     return 1
 
 
@@ -171,6 +203,8 @@ def feature(kind, prm, k, x, y, z):
         else:
             d, gr, gz = section_distance(prm, rho, z)
         return d, gr * ex, gr * ey, gz
+    if kind == SPHERES:
+        return sphere_distance(prm, k, x, y, z)
     return distance(kind, prm, x, y, z)
 
 
@@ -189,6 +223,10 @@ def box_bound(kind, prm, cx, cy, cz, hx, hy, hz):
         if prm[0] < 0.0:
             return -max(qx + hx, max(qy + hy, qz + hz))
         return max(qx - hx, max(qy - hy, qz - hz))
+    if kind == SPHERES:  # behind the ball around all of them
+        cx, cy, cz = cx - prm[2], cy - prm[3], cz - prm[4]
+        away = math.sqrt(cx * cx + cy * cy + cz * cz) - prm[5]
+        return away - math.sqrt(hx * hx + hy * hy + hz * hz)
     hr = math.sqrt(hx * hx + hy * hy)
     rho = math.sqrt(cx * cx + cy * cy)
     if kind == SPHERE or kind == CAPSULE:

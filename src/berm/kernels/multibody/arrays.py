@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 STATIC, KINEMATIC, DYNAMIC = range(3)
 GRAINS, BODIES, JOINTS = range(3)  # sources of force
 
@@ -18,6 +20,12 @@ class BodyArrays(NamedTuple):
     root root^T is the inverse inertia; root_w (nb,): sqrt(w). With u = (v / root_w, root^-1 omega)
     the kinetic energy is |u|^2 / 2 and each row of a constraint is one vector of 12. stiff (nb, 3):
     what joints under load add to the moments within a step, `motion.stiffen`.
+
+    Bodies that are merged move as one unit, `merging`: unit (nb,) is the row of the body that leads
+    it, count (nb,) how many a row leads (0: it is led, 1: it is alone). Of a unit of several,
+    middle (nb, 3), unit_q (nb, 4), unit_w (nb,) and unit_moments (nb, 3) are those of the whole,
+    and root and root_w follow from them; seat (nb, 7) is where each member sits in the unit's axes.
+    Only rows that lead themselves are solved for.
     """
 
     kind: Any
@@ -35,9 +43,35 @@ class BodyArrays(NamedTuple):
     rot: Any
     pace: Any
     applied: Any
+    belt: Any
+    family: Any
+    unit: Any
+    count: Any
+    middle: Any
+    unit_q: Any
+    unit_w: Any
+    unit_moments: Any
+    seat: Any
     root: Any
     root_w: Any
     stiff: Any
+
+
+INTEGERS = ("kind", "material", "family", "unit", "count")
+SHAPES = {
+    "x": (3,), "q": (4,), "v": (3,), "L": (3,), "omega": (3,), "moments": (3,), "axes": (3, 3),
+    "offset": (3,), "org": (3,), "rot": (3, 3), "pace": (3,), "applied": (6,), "belt": (5,),
+    "middle": (3,), "unit_q": (4,), "unit_moments": (3,), "seat": (7,), "root": (3, 3),
+    "stiff": (3,),
+}  # fmt: skip
+
+
+def no_bodies() -> BodyArrays:
+    """Arrays of the ground alone."""
+    return BodyArrays(**{
+        name: np.zeros((1, *SHAPES.get(name, ())), np.int64 if name in INTEGERS else np.float64)
+        for name in BodyArrays._fields
+    })  # fmt: skip
 
 
 class JointArrays(NamedTuple):
@@ -56,6 +90,7 @@ class JointArrays(NamedTuple):
     speed: Any
     effort: Any
     settle: Any
+    give: Any
     friction: Any
     viscosity: Any
     rest: Any
@@ -72,14 +107,16 @@ class Rows(NamedTuple):
     """Constraints: 0 <= row < m of them are in use.
 
     For each row J u + sigma lam = rhs, lower <= lam <= upper, where it is free; lam in N s.
-    ends (m, 2)   rows of the two bodies                J (m, 12)  mass-normalised, of both
-    G (m, 12)     the same before normalising           source     joint or contact that it is of
-    part          which row of its joint; -1, -2, -3: normal and tangents of a contact
+    ends (m, 2)   rows of the two bodies                G (m, 12)  gradient, about their centres
+    units (m, 2)  rows of the units that move them      J (m, 12)  the same, mass-normalised
+    source        joint or contact that it is of
+    part          which row of its joint; negative: of a contact, `contact_rows`
     parent, mu    row of the normal and coefficient, of friction; -1 otherwise
     more          a row that shares this one's multiplier, -1: none
     """
 
     ends: Any
+    units: Any
     J: Any
     G: Any
     rhs: Any
@@ -103,7 +140,7 @@ class Contacts(NamedTuple):
     own (3,)       point of a that goes in an arc with it, m: of a rim its middle
     normal (3,)    unit vector from b to a
     gap            m, negative where they overlap
-    impulse (3,)   N s on a, of the last solve, in the world's axes
+    impulse (6,)   N s on a, of the last solve, and what resists rolling, N m s; world's axes
     """
 
     n: Any

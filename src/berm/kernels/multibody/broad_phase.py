@@ -10,14 +10,14 @@ import math
 
 import numpy as np
 
-from berm.kernels.jit import inner, jit
-from berm.kernels.multibody.arrays import DYNAMIC
+from berm.kernels.jit import bare, inner, jit
+from berm.kernels.multibody.arrays import DYNAMIC, KINEMATIC, STATIC
 
 LARGE = 4.0  # times the middle radius of the balls: such a body stands in no cell
 FEW = 12  # bodies: below, all pairs are asked
 
 
-@inner
+@bare
 def centres(bodies, ball, h, margin, out):
     """Balls (nb, 4) in the world around bodies and the way they may go in h (s); -1: no end.
 
@@ -36,7 +36,7 @@ def centres(bodies, ball, h, margin, out):
         out[b, 3] = r * (1.0 + margin) + h * top_speed(b, bodies, ball)
 
 
-@inner
+@bare
 def top_speed(b, bodies, ball):
     """Largest speed (m/s) of a point of body b."""
     v, w = bodies.v[b], bodies.omega[b]
@@ -51,7 +51,7 @@ def top_speed(b, bodies, ball):
     return math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) + reach * turning
 
 
-@inner
+@bare
 def _near(a, b, balls):
     if balls[a, 3] < 0.0 or balls[b, 3] < 0.0:
         return True
@@ -60,13 +60,20 @@ def _near(a, b, balls):
     return dx * dx + dy * dy + dz * dz < far * far
 
 
-@inner
+@bare
 def _take(a, b, bodies, shaped, balls, apart, pairs, count):
     """Append the pair (smaller row first) if it can touch; return how many there are."""
     if not (shaped[a] and shaped[b]):
         return count
-    if bodies.kind[a] != DYNAMIC and bodies.kind[b] != DYNAMIC:
+    one, other = bodies.unit[a], bodies.unit[b]
+    if bodies.family[a] >= 0 and bodies.family[a] == bodies.family[b]:
         return count
+    if one == other or (bodies.kind[a] != DYNAMIC and bodies.kind[b] != DYNAMIC):
+        return count
+    if bodies.kind[one] != DYNAMIC and bodies.kind[other] != DYNAMIC:
+        # merged with what does not move by forces: driven ones wake it
+        if not (bodies.kind[a] == KINEMATIC or bodies.kind[b] == KINEMATIC):
+            return count
     if not _near(a, b, balls):
         return count
     low, high = min(a, b), max(a, b)
@@ -80,12 +87,12 @@ def _take(a, b, bodies, shaped, balls, apart, pairs, count):
     return count + 1
 
 
-@inner
+@bare
 def _cell(value, size):
     return np.int64(math.floor(value / size))
 
 
-@inner
+@bare
 def _slot(i, j, k, size):
     return ((i * 73856093) ^ (j * 19349663) ^ (k * 83492791)) & (size - 1)
 
@@ -95,7 +102,8 @@ def near_pairs(bodies, shaped, balls, apart, pairs):
     """Fill pairs (room, 2) in ascending order and return how many there are, also beyond the room.
 
     shaped (nb,): whether a body has a shape; apart: sorted keys (low 2^31 + high) of pairs that
-    joints keep from meeting.
+    joints keep from meeting. Bodies of one unit do not meet, nor do those that are part of the
+    ground.
     """
     nb, count = balls.shape[0], np.int64(0)
     if nb <= FEW:
@@ -147,8 +155,11 @@ def near_pairs(bodies, shaped, balls, apart, pairs):
         item[fill[slot[b]]] = b
         fill[slot[b]] += 1
     seen = np.zeros(size, np.int64)  # two of the 27 cells may share a slot
+    awake = np.empty(nb, np.bool_)
+    for b in range(nb):
+        awake[b] = bodies.kind[bodies.unit[b]] != STATIC
     for a in range(1, nb):
-        if large[a] or not shaped[a]:
+        if large[a] or not shaped[a] or not awake[a]:
             continue
         i, j, k = _cell(balls[a, 0], cell), _cell(balls[a, 1], cell), _cell(balls[a, 2], cell)
         for di in range(-1, 2):
@@ -160,7 +171,7 @@ def near_pairs(bodies, shaped, balls, apart, pairs):
                     seen[s] = a
                     for at in range(start[s], start[s + 1]):
                         b = item[at]
-                        if b > a:
+                        if b > a or not awake[b]:
                             count = _take(a, b, bodies, shaped, balls, apart, pairs, count)
     if count <= pairs.shape[0]:
         _sort(pairs, count)

@@ -13,11 +13,11 @@ import math
 import numpy as np
 
 from berm.kernels.geometry.rotation import multiply, rotate
-from berm.kernels.jit import inner, jit
+from berm.kernels.jit import bare, inner, jit
 from berm.kernels.multibody.rows import about, along, head_for, hold, normalise, speed_along
 
 BALL, HINGE, WELD, SLIDER, UNIVERSAL, CYLINDRICAL, DISTANCE, SPRING, GEAR = range(9)
-NONE, SPEED, POSITION, FORCE = range(4)
+NONE, SPEED, POSITION, FORCE, HOLD = range(5)
 DRIVE, FRICTION, LOW, HIGH = 6, 7, 8, 9
 VISCOUS = 10  # its impulse follows from the speed: none is kept
 SHARED = 11  # a row whose multiplier is that of its parent: gears have several rows for one
@@ -27,7 +27,7 @@ STIFF = 1e-10  # m/N: of limits
 FIRM = 1e-14  # m/N: of drives and friction, which would creep under load otherwise
 
 
-@inner
+@bare
 def _add(rows, m, j, part, joints):
     """Take row m for part `part` of joint j."""
     rows.ends[m, 0], rows.ends[m, 1] = joints.a[j], joints.b[j]
@@ -37,7 +37,7 @@ def _add(rows, m, j, part, joints):
     return m + 1
 
 
-@inner
+@bare
 def _unwrap(angle, before):
     """The angle nearest to the one before, of all that differ by full turns."""
     return angle - 2.0 * math.pi * math.floor((angle - before) / (2.0 * math.pi) + 0.5)
@@ -50,7 +50,7 @@ def joint_rows(joints, bodies, h, rows, m, axes):
     `place_joints` was called for the present poses.
     """
     for j in range(joints.kind.shape[0]):
-        if joints.kind[j] != GEAR:
+        if joints.kind[j] != GEAR and not is_inner(j, joints, bodies):
             m = _joint(j, joints, bodies, h, rows, m, axes)
     for j in range(joints.kind.shape[0]):
         if joints.kind[j] == GEAR:
@@ -58,7 +58,13 @@ def joint_rows(joints, bodies, h, rows, m, axes):
     return m
 
 
-@inner
+@bare
+def is_inner(j, joints, bodies):
+    """Whether the two bodies of a joint are merged: then there is nothing to hold."""
+    return bodies.unit[joints.a[j]] == bodies.unit[joints.b[j]]
+
+
+@bare
 def _frames(j, joints, bodies, axes):
     """Arms of both anchors, and axes (3, 3) of the joint's frame in b, all in the world."""
     a, b, d = joints.a[j], joints.b[j], joints.frame[j]
@@ -165,7 +171,7 @@ def _joint(j, joints, bodies, h, rows, m, axes):
     return _free_direction(j, joints, bodies, h, rows, m, axes, ax, ay, az, bx, by, bz)
 
 
-@inner
+@bare
 def _direction(j, joints, rows, m, axes, ax, ay, az, bx, by, bz):
     """Gradient of the joint's position."""
     dx, dy, dz = axes[0, 0], axes[0, 1], axes[0, 2]
@@ -175,7 +181,7 @@ def _direction(j, joints, rows, m, axes, ax, ay, az, bx, by, bz):
         along(rows.G[m], dx, dy, dz, ax, ay, az, bx, by, bz)
 
 
-@inner
+@bare
 def _free_direction(j, joints, bodies, h, rows, m, axes, ax, ay, az, bx, by, bz):
     """Drive, friction and limits along the free direction; each has a row of its own."""
     a, b, here = joints.a[j], joints.b[j], joints.position[j]
@@ -184,13 +190,16 @@ def _free_direction(j, joints, bodies, h, rows, m, axes, ax, ay, az, bx, by, bz)
     if mode != NONE:
         m = _add(rows, m, j, DRIVE, joints)
         _direction(j, joints, rows, m - 1, axes, ax, ay, az, bx, by, bz)
-        most = h * joints.effort[j]
+        least, most = -h * joints.effort[j, 0], h * joints.effort[j, 1]
         if mode == SPEED:
-            head_for(m - 1, rows, joints.target[j], sigma, -most, most)
+            head_for(m - 1, rows, joints.target[j], sigma, least, most)
+        elif mode == HOLD:
+            hold(m - 1, rows, bodies, here - joints.target[j], joints.give[j] + FIRM, STEPS * h, h)
+            rows.lower[m - 1], rows.upper[m - 1] = least, most
         elif mode == POSITION:
             wanted = (joints.target[j] - here) / max(joints.settle[j], h)
             fast = joints.speed[j]
-            head_for(m - 1, rows, min(max(wanted, -fast), fast), sigma, -most, most)
+            head_for(m - 1, rows, min(max(wanted, -fast), fast), sigma, least, most)
         else:
             given = h * joints.target[j]
             head_for(m - 1, rows, 0.0, sigma, given, given)
@@ -225,7 +234,7 @@ def _free_direction(j, joints, bodies, h, rows, m, axes, ax, ay, az, bx, by, bz)
     return m
 
 
-@inner
+@bare
 def one_sided(k, rows, bodies, gap, eps, tau, h):
     """Make row k keep a gap from closing; what overlaps parts at the rate of its damping."""
     if gap > 0.0:
@@ -272,6 +281,9 @@ def _gear(j, joints, bodies, h, rows, m, axes):
         other = joints.linked[j, k]
         if other < 0:
             continue
+        if is_inner(other, joints, bodies):
+            wrong += joints.ratio[j, k] * joints.position[other]
+            continue
         ratio = joints.ratio[j, k]
         ax, ay, az, bx, by, bz, _, _, _, _ = _frames(other, joints, bodies, axes)
         a, b = joints.a[other], joints.b[other]
@@ -287,6 +299,8 @@ def _gear(j, joints, bodies, h, rows, m, axes):
             rows.G[m - 1, c] *= ratio
         wrong += ratio * joints.position[other]
         rate += speed_along(rows.G[m - 1], a, b, bodies)
+    if m == head:
+        return m
     tau = joints.damping[j] if joints.damping[j] > 0.0 else STEPS * h
     damp = 1.0 / (1.0 + 4.0 * tau / h)
     rows.sigma[head] = 4.0 / (h * h) * joints.compliance[j, 0] * damp
@@ -301,10 +315,15 @@ def _gear(j, joints, bodies, h, rows, m, axes):
     return m
 
 
-@inner
-def keep_joints(joints, rows, first, last, h):
-    """Keep the impulses of the joints' rows for the next step, and the forces that they make."""
+@bare
+def keep_joints(joints, bodies, rows, first, last, h):
+    """Keep the impulses of the joints' rows for the next step, and the forces that they make.
+
+    Joints inside a unit keep what they bore when it was merged.
+    """
     for j in range(joints.kind.shape[0]):
+        if joints.kind[j] != GEAR and is_inner(j, joints, bodies):
+            continue
         for c in range(joints.multiplier.shape[1]):
             joints.multiplier[j, c] = 0.0
         for c in range(3):
@@ -315,9 +334,18 @@ def keep_joints(joints, rows, first, last, h):
                 joints.pull[rows.source[k], c] += rows.lam[k] * rows.G[k, c] / h
         if rows.part[k] < VISCOUS:
             joints.multiplier[rows.source[k], rows.part[k]] = rows.lam[k]
+        if rows.part[k] == DRIVE and joints.drive[rows.source[k]] == HOLD:
+            _give_way(rows.source[k], k, joints, rows, h)
 
 
-@inner
+@bare
+def _give_way(j, k, joints, rows, h):
+    """What holds with all its effort holds anew where it is now: a relief valve."""
+    if rows.lam[k] <= rows.lower[k] or rows.lam[k] >= rows.upper[k]:
+        joints.target[j] = joints.position[j] + joints.give[j] * rows.lam[k] / h
+
+
+@bare
 def add_loads(joints, bodies, rows, first, last, scale, load, felt):
     """Add scale (1/s) times the impulses: load (nj, 6) on body a, felt (nb, 6) on all bodies.
 

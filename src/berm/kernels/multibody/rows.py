@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from berm.kernels.jit import inline, inner
+from berm.kernels.jit import bare, inline, inner
 from berm.kernels.multibody.arrays import DYNAMIC, Rows
 
 FREE = np.inf
@@ -17,16 +17,17 @@ FREE = np.inf
 
 @inner
 def make_rows(room):
-    """Rows with room for so many."""
+    """Rows with room for so many; leave that of one contact, for `rows_of` looks ahead."""
     return Rows(
-        np.zeros((room, 2), np.int64), np.zeros((room, 12)), np.zeros((room, 12)), np.zeros(room),
+        np.zeros((room, 2), np.int64), np.zeros((room, 2), np.int64), np.zeros((room, 12)),
+        np.zeros((room, 12)), np.zeros(room),
         np.zeros(room), np.zeros(room), np.zeros(room), np.zeros(room), np.zeros(room, np.int64),
         np.zeros(room, np.int64), np.full(room, -1, np.int64), np.zeros(room),
         np.full(room, -1, np.int64),
     )  # fmt: skip
 
 
-@inner
+@bare
 def along(row, dx, dy, dz, ax, ay, az, bx, by, bz):
     """Gradient of the displacement of a against b along d, at arms a and b from their centres."""
     row[0], row[1], row[2] = dx, dy, dz
@@ -35,7 +36,7 @@ def along(row, dx, dy, dz, ax, ay, az, bx, by, bz):
     row[9], row[10], row[11] = bz * dy - by * dz, bx * dz - bz * dx, by * dx - bx * dy
 
 
-@inner
+@bare
 def about(row, dx, dy, dz):
     """Gradient of the turn of a against b about d."""
     row[0] = row[1] = row[2] = row[6] = row[7] = row[8] = 0.0
@@ -43,7 +44,7 @@ def about(row, dx, dy, dz):
     row[9], row[10], row[11] = -dx, -dy, -dz
 
 
-@inner
+@bare
 def speed_along(row, a, b, bodies):
     """Rate G v of a row at the present velocities."""
     total = 0.0
@@ -53,29 +54,37 @@ def speed_along(row, a, b, bodies):
     return total
 
 
-@inner
+@bare
 def normalise(k, rows, bodies):
     """Fill J[k] from G[k]; what driven bodies do goes to the right side."""
     for side in range(2):
         b = rows.ends[k, side]
+        unit = bodies.unit[b]
+        rows.units[k, side] = unit
         at = 6 * side
         g = rows.G[k]
-        if bodies.kind[b] != DYNAMIC:
+        if bodies.kind[unit] != DYNAMIC:
             moved = 0.0
             for c in range(3):
                 moved += g[at + c] * bodies.v[b, c] + g[at + 3 + c] * bodies.omega[b, c]
                 rows.J[k, at + c] = rows.J[k, at + 3 + c] = 0.0
             rows.rhs[k] -= moved
             continue
-        root, scale = bodies.root[b], bodies.root_w[b]
+        root, scale = bodies.root[unit], bodies.root_w[unit]
+        tx, ty, tz = g[at + 3], g[at + 4], g[at + 5]
+        if bodies.count[unit] > 1:  # about the middle of the unit
+            dx = bodies.x[b, 0] - bodies.middle[unit, 0]
+            dy = bodies.x[b, 1] - bodies.middle[unit, 1]
+            dz = bodies.x[b, 2] - bodies.middle[unit, 2]
+            tx += dy * g[at + 2] - dz * g[at + 1]
+            ty += dz * g[at] - dx * g[at + 2]
+            tz += dx * g[at + 1] - dy * g[at]
         for c in range(3):
             rows.J[k, at + c] = scale * g[at + c]
-            rows.J[k, at + 3 + c] = (
-                root[0, c] * g[at + 3] + root[1, c] * g[at + 4] + root[2, c] * g[at + 5]
-            )
+            rows.J[k, at + 3 + c] = root[0, c] * tx + root[1, c] * ty + root[2, c] * tz
 
 
-@inner
+@bare
 def hold(k, rows, bodies, g, eps, tau, h):
     """Make row k keep g at 0: regularised and stabilised, see the module."""
     a, b = rows.ends[k, 0], rows.ends[k, 1]
@@ -85,7 +94,7 @@ def hold(k, rows, bodies, g, eps, tau, h):
     rows.lower[k], rows.upper[k] = -FREE, FREE
 
 
-@inner
+@bare
 def head_for(k, rows, target, sigma, least, most):
     """Make row k reach a speed with an impulse between two bounds (N s)."""
     rows.rhs[k], rows.sigma[k] = target, sigma
@@ -95,7 +104,7 @@ def head_for(k, rows, target, sigma, least, most):
 @inline
 def dot(rows, k, u):
     """J u of a row."""
-    j, a, b = rows.J, rows.ends[k, 0], rows.ends[k, 1]
+    j, a, b = rows.J, rows.units[k, 0], rows.units[k, 1]
     return (
         (j[k, 0] * u[a, 0] + j[k, 1] * u[a, 1] + j[k, 2] * u[a, 2])
         + (j[k, 3] * u[a, 3] + j[k, 4] * u[a, 4] + j[k, 5] * u[a, 5])
@@ -108,13 +117,13 @@ def dot(rows, k, u):
 @inline
 def push(rows, k, p, u):
     """Add what the impulse p along row k does to u."""
-    a, b = rows.ends[k, 0], rows.ends[k, 1]
+    a, b = rows.units[k, 0], rows.units[k, 1]
     for c in range(6):
         u[a, c] += p * rows.J[k, c]
         u[b, c] += p * rows.J[k, 6 + c]
 
 
-@inner
+@bare
 def dot_all(rows, k, u):
     """J u of a row and of those that share its multiplier."""
     total = dot(rows, k, u)
@@ -125,7 +134,7 @@ def dot_all(rows, k, u):
     return total
 
 
-@inner
+@bare
 def push_all(rows, k, p, u):
     """Add what the impulse p along row k, and those that share it, does to u."""
     while k >= 0:
@@ -133,7 +142,7 @@ def push_all(rows, k, p, u):
         k = rows.more[k]
 
 
-@inner
+@bare
 def give(rows, k):
     """Inverse effective mass of a row: |J|^2, with those that share its multiplier."""
     total = 0.0
@@ -143,7 +152,7 @@ def give(rows, k):
         while other >= 0:
             for s in range(2):
                 for t in range(2):
-                    if rows.ends[one, s] == rows.ends[other, t]:
+                    if rows.units[one, s] == rows.units[other, t]:
                         for c in range(6):
                             total += rows.J[one, 6 * s + c] * rows.J[other, 6 * t + c]
             other = rows.more[other]

@@ -13,8 +13,10 @@ import numpy as np
 from berm.kernels.jit import inner, jit
 from berm.kernels.multibody.blocks import no_plan
 from berm.kernels.multibody.broad_phase import centres, near_pairs
-from berm.kernels.multibody.contact_rows import contact_rows, keep_contacts
+from berm.kernels.multibody.contact_rows import ROWS_A_CONTACT, contact_rows, keep_contacts
+from berm.kernels.multibody.impacts import bounce, strikes
 from berm.kernels.multibody.joints import add_loads, joint_rows, keep_joints, place_joints
+from berm.kernels.multibody.merging import judge
 from berm.kernels.multibody.motion import (
     add_impulse,
     free_velocities,
@@ -32,16 +34,21 @@ from berm.kernels.multibody.narrow_phase import (
 )
 from berm.kernels.multibody.newton import mobility
 from berm.kernels.multibody.rows import make_rows
-from berm.kernels.multibody.solve import NSTATS, grip, solve_rows
+from berm.kernels.multibody.solve import NSTATS, call_solver, grip
 from berm.kernels.multibody.sweeps import effective, residual
 
 ROWS_A_JOINT = 12
 # columns of the statistics behind those of `solve`: of the last solve, m/s; contacts of bodies
-RESIDUAL, MET = NSTATS, NSTATS + 1
+RESIDUAL, MET, DEEPEST = NSTATS, NSTATS + 1, NSTATS + 2
+NSTATS_A_STEP = NSTATS + 3
 
 
 class Solids(NamedTuple):
-    """Surfaces of bodies as other bodies meet them: see `narrow_phase`."""
+    """Surfaces of bodies as other bodies meet them: see `sample_contacts`.
+
+    ball (nb, 4), box (nb, 6): around a shape, in its frame; ball[b, 3] < 0: it has no end.
+    apart: see `near_pairs`; group (nb,): bodies of one group from 0 up do not meet, -1 meets all.
+    """
 
     samples: Any
     first: Any
@@ -49,20 +56,24 @@ class Solids(NamedTuple):
     ball: Any
     shaped: Any
     apart: Any
+    box: Any
 
 
 class Means(NamedTuple):
     """How rows are made and solved.
 
-    method, passes: see `solve`; law (nm, nm, 3), par: see `contact_rows`; meet: whether bodies
-    are looked at for contacts with each other.
+    solver: address of `solve.solve_rows`; method, passes: see there; law, par: see `contact_rows`;
+    meet: whether bodies are looked at for contacts with each other; quiet: thresholds of `merging`,
+    zeros where nothing is merged.
     """
 
+    solver: Any
     method: Any
     passes: Any
     law: Any
     par: Any
     meet: Any
+    quiet: Any
 
 
 @jit
@@ -79,10 +90,10 @@ def touching(bodies, shapes, solids, h, meet):
         pairs = np.empty((count, 2), np.int64)
         count = near_pairs(bodies, solids.shaped, balls, solids.apart, pairs)
     contacts = make_contacts(8 * count + 16)
-    find_contacts(pairs, count, bodies, shapes, solids, h, contacts)
+    find_contacts(pairs, count, balls, bodies, shapes, solids, h, contacts)
     if contacts.n[0] > contacts.gap.shape[0]:
         contacts = make_contacts(contacts.n[0])
-        find_contacts(pairs, count, bodies, shapes, solids, h, contacts)
+        find_contacts(pairs, count, balls, bodies, shapes, solids, h, contacts)
     return contacts
 
 
@@ -98,13 +109,20 @@ def open_substep(bodies, joints, tags, shapes, solids, means, gravity, h, memory
     stiffen(joints, bodies, h)
     contacts = touching(bodies, shapes, solids, h, means.meet)
     recall(contacts, tags, memory)
-    rows = make_rows(ROWS_A_JOINT * nj + 3 * contacts.n[0])
-    of_joints = joint_rows(joints, bodies, h, rows, np.int64(0), np.empty((3, 3)))
-    m = contact_rows(contacts, bodies, means.law, gravity, h, means.par, rows, of_joints)
+    rows = make_rows(ROWS_A_JOINT * nj + ROWS_A_CONTACT * contacts.n[0] + ROWS_A_CONTACT)
+    of_joints, m = np.int64(0), np.int64(0)
+    for turn in range(2):
+        of_joints = joint_rows(joints, bodies, h, rows, np.int64(0), np.empty((3, 3)))
+        m = contact_rows(contacts, bodies, means.law, gravity, h, means.par, rows, of_joints)
+        if turn == 1 or not strikes(
+            contacts, bodies, rows, of_joints, m, means.law, means.par, h
+        ):
+            break
+        bounce(contacts, joints, bodies, rows, of_joints, m, means, gravity, h, stats)
     u0, u = np.empty((nb, 6)), np.empty((nb, 6))
     free_velocities(bodies, gravity, h, u0)
-    plan = solve_rows(
-        means.method, rows, of_joints, m, bodies, u0, u, plan, means.passes, stats
+    plan = call_solver(
+        means.solver, (means.method, rows, of_joints, m, bodies, u0, u, plan, means.passes, stats)
     )
     return contacts, rows, of_joints, m, u0, u, plan
 
@@ -115,7 +133,9 @@ def solve_again(bodies, rows, of_joints, m, means, push, u0, u, plan, stats):
     for b in range(bodies.kind.shape[0]):
         if bodies.w[b] > 0.0:
             add_impulse(b, bodies, push[b], u0)
-    return solve_rows(means.method, rows, of_joints, m, bodies, u0, u, plan, means.passes, stats)
+    return call_solver(
+        means.solver, (means.method, rows, of_joints, m, bodies, u0, u, plan, means.passes, stats)
+    )
 
 
 @jit
@@ -124,7 +144,7 @@ def close_substep(
     by_joints,
 ):  # fmt: skip
     """Keep impulses, note mean forces (share: 1 / step, 1/s), and move; return the new memory."""
-    keep_joints(joints, rows, 0, of_joints, h)
+    keep_joints(joints, bodies, rows, 0, of_joints, h)
     add_loads(joints, bodies, rows, 0, of_joints, share, joint_load, by_joints)
     keep_contacts(contacts, bodies, rows, of_joints, m, share, by_bodies)
     memory = remember(contacts, tags)
@@ -135,15 +155,15 @@ def close_substep(
 
 @jit
 def advance(
-    bodies, joints, tags, shapes, solids, means, gravity, h, substeps, memory, joint_load,
+    bodies, joints, tags, shapes, solids, means, gravity, h, substeps, share, memory, joint_load,
     by_bodies, by_joints, stats,
 ):  # fmt: skip
     """Advance bodies alone by substeps of h (s); return the memory and the first bad body or -1.
 
-    stats: of `solve`, and last the residual of the last solve (m/s) and how many contacts.
+    share (1/s): of an impulse in the mean forces. stats: of `solve`, the residual of the last solve
+    (m/s), how many contacts, and the deepest of them (m).
     """
     plan = no_plan(bodies.kind.shape[0])
-    share = 1.0 / (h * substeps)
     for turn in range(substeps):
         contacts, rows, of_joints, m, _, u, plan = open_substep(
             bodies, joints, tags, shapes, solids, means, gravity, h, memory, plan, stats
@@ -153,10 +173,14 @@ def advance(
             effective(rows, 0, m, mass)
             stats[RESIDUAL] = residual(rows, 0, m, mass, u)
         stats[MET] = contacts.n[0]
+        for k in range(contacts.n[0]):
+            stats[DEEPEST] = max(stats[DEEPEST], -contacts.gap[k])
         memory = close_substep(
             bodies, joints, tags, contacts, rows, of_joints, m, u, h, share, joint_load, by_bodies,
             by_joints,
         )  # fmt: skip
+        if means.quiet[0] > 0.0:
+            judge(contacts, rows, of_joints, m, bodies, gravity, h, means.quiet, memory)
     return memory, is_finite(bodies)
 
 

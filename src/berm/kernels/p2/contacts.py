@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from berm.kernels.jit import inline, inner
+from berm.kernels.jit import bare, inline
 from berm.kernels.p2.law import (
     ACCELERATED,
     ADHESIVE,
@@ -135,7 +135,7 @@ def pair_response(
     return fx, fy, fz, px, py, pz, gap, approach
 
 
-@inner
+@bare
 def note_overlaps(s, total, most, number, stats):
     """Add a slab's overlaps to its statistics."""
     for m in range(8):
@@ -199,7 +199,7 @@ def wall_response(
     return rows, valid, fx, fy, fz, px, py, pz, mi, ri, gap, approach
 
 
-@inner
+@bare
 def predict_row(i, x, v, warm, row, par, split):
     """Row i before contacts (2), plus what the impulses of the last substep do."""
     for c in range(3):
@@ -222,7 +222,7 @@ def gravity_of(par):
     return quad_of(par[GX], par[GX + 1], par[GX + 2], none)
 
 
-@inner
+@bare
 def astray(i, here, moved, ref):
     """Whether grain i will have left the way that the list was made for in the next substep."""
     return off_its_way(

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from berm.kernels.jit import inline, inner, pjit, prange
+from berm.kernels.jit import bare, inline, pjit, prange
 from berm.kernels.p2.contacts import (
     ROOM,
     astray,
@@ -75,7 +75,7 @@ def pushing(fx, fy, fz, zero, one):
     return select(fma(fx, fx, fma(fy, fy, fz * fz)) > zero, one, zero)
 
 
-@inner
+@bare
 def _pairs_slab(s, part, lanes, ptr, nbr, imp, row, mat, nmat, common, table, par, flags, stats):
     law = constants(par, table, common)
     zero, one, _, _, memory, scale, _, _, _, _, _, _, _, _ = law
@@ -139,7 +139,7 @@ def _pairs_slab(s, part, lanes, ptr, nbr, imp, row, mat, nmat, common, table, pa
         note_overlaps(s, total, most, number, stats)
 
 
-@inner
+@bare
 def _walls_slab(
     s, w_count, w_rows, w_body, w_plane, w_imp, w_total, row, mat, nmat, body_mat, table, par,
     flags, stats,
@@ -169,7 +169,7 @@ def _walls_slab(
                     stats[s, OVERLAP_MAX] = max(stats[s, OVERLAP_MAX], -lane(gap, m))
 
 
-@inner
+@bare
 def sweep_slab(
     s, part, lanes, ptr, nbr, imp, row, mat, nmat, common, table, w_count, w_rows, w_body, w_plane,
     w_imp, w_total, body_mat, par, flags, stats,
@@ -187,7 +187,7 @@ def sweep_slab(
         )  # fmt: skip
 
 
-@inner
+@bare
 def move_slab(s, slab, row, par, flags, ref, stats):
     """End of a substep: displacement to velocity and position (3), prediction of the next (2)."""
     none = par[H] - par[H]
@@ -239,7 +239,7 @@ def move_slab(s, slab, row, par, flags, ref, stats):
     stats[s, OFF] = 1.0 if off else 0.0
 
 
-@inner
+@bare
 def leave_slab(s, slab, x, v, warm, row, par):
     """Write what the rows hold after the last substep: positions, velocities, what contacts do."""
     step = quad_of(par[H], par[H], par[H], par[H] - par[H])
@@ -253,14 +253,14 @@ def leave_slab(s, slab, x, v, warm, row, par):
         set_quad(warm, i, quad(row, 4 * i + 2) - fma(step, speed, fall))
 
 
-@inner
+@bare
 def clear_warm(s, slab, warm):
     for i in range(slab[s], slab[s + 1]):
         for c in range(4):
             warm[i, c] = 0.0
 
 
-@inner
+@bare
 def gather_warm(s, part, lanes, ptr, nbr, imp, v, warm, w_count, w_rows, w_imp):
     """Displacement of each grain by the impulses that the lists hold now."""
     for q in range(part[s], part[s + 1]):
@@ -279,7 +279,7 @@ def gather_warm(s, part, lanes, ptr, nbr, imp, v, warm, w_count, w_rows, w_imp):
             warm[i, c] += v[i, 3] * w_imp[s, b, c]
 
 
-@inner
+@bare
 def predict_slab(s, slab, x, v, warm, row, par, fresh):
     """Rows before the first substep; a grain that nobody has moved since keeps its room."""
     for i in range(slab[s], slab[s + 1]):
@@ -293,7 +293,7 @@ def predict_slab(s, slab, x, v, warm, row, par, fresh):
 @pjit
 def solve(
     slabs, pairs, grains, soil, walls, body_mat, par, base_flags, iterations, first, begin, end,
-    substeps, memory, fresh, ref, stats,
+    substeps, memory, fresh, ref, stats, alone,
 ):  # fmt: skip
     """Passes `begin` to `end` of a step, `iterations` a substep; return the next one to do.
 
@@ -305,7 +305,7 @@ def solve(
     turn[colour[c] : colour[c + 1]] are the slabs of colour c. fresh: contacts were found anew, so
     what they do to each grain is summed again, without those that are gone. A grain that was
     knocked off the way that the list covers ends the call early. Contacts with bodies were found
-    at `first`.
+    at `first`. alone: on this thread only, where a parallel loop would cost as much as its work.
     """
     slab, part, colour, turn = slabs
     lanes, ptr, nbr, imp = pairs
@@ -342,16 +342,28 @@ def solve(
             flags |= LAST
             if sub == substeps - 1:
                 flags |= STATS
-        for c in range(colour.shape[0] - 1):
-            for k in prange(colour[c], colour[c + 1]):
+        if alone:
+            for k in range(n):
                 sweep_slab(
                     turn[k], part, lanes, ptr, nbr, imp, row, mat, nmat, common, table, w_count,
                     w_rows, w_body, w_plane, w_imp, w_total, body_mat, par, flags, stats,
                 )  # fmt: skip
+        else:
+            for c in range(colour.shape[0] - 1):
+                for k in prange(colour[c], colour[c + 1]):
+                    sweep_slab(
+                        turn[k], part, lanes, ptr, nbr, imp, row, mat, nmat, common, table,
+                        w_count, w_rows, w_body, w_plane, w_imp, w_total, body_mat, par, flags,
+                        stats,
+                    )  # fmt: skip
         if it == iterations - 1:
-            for number in prange(n):
-                s = np.int64(number)
-                move_slab(s, slab, row, par, flags, ref, stats)
+            if alone:
+                for s in range(n):
+                    move_slab(s, slab, row, par, flags, ref, stats)
+            else:
+                for number in prange(n):
+                    s = np.int64(number)
+                    move_slab(s, slab, row, par, flags, ref, stats)
             for s in range(n):
                 off += stats[s, OFF]
         done += 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from berm.kernels.jit import jit
 from berm.kernels.simd.vec8 import fma, lane, load4, splat, vmax
 
@@ -20,3 +22,15 @@ def fastest(v, n):
     for m in range(8):
         most = max(most, lane(eight, m))
     return most
+
+
+@jit
+def within(x, v, n, dt, most):
+    """First of n rows that is, or may be in dt (s), as far as `most` (m) from 0, or -1."""
+    for i in range(n):
+        far = max(abs(x[i, 0]), abs(x[i, 1]), abs(x[i, 2]))
+        fast = max(abs(v[i, 0]), abs(v[i, 1]), abs(v[i, 2]))
+        total = abs(x[i, 0] + x[i, 1] + x[i, 2]) + abs(v[i, 0] + v[i, 1] + v[i, 2])
+        if not (far + dt * fast < most and total < np.inf):
+            return i
+    return -1

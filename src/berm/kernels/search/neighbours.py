@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from berm.kernels.jit import inline, inner, jit, pjit, prange
+from berm.kernels.jit import bare, inline, inner, jit, pjit, prange
 from berm.kernels.simd.vec8 import (
     bits,
     fma,
@@ -83,8 +83,8 @@ def moments(x, v, n, dt, out):
         out[1, c] = np.sqrt(var / n)
 
 
-@inner
-def _spare(way, radius):
+@bare
+def spare_of(way, radius):
     """Room beyond one step's way that a slow grain may use before the list is stale, m."""
     return max(min(AHEAD * way, AHEAD_MOST * radius) - way, 0.0)
 
@@ -105,7 +105,7 @@ def _cells_chunk(
         way = dt * np.sqrt(v[i, 0] ** 2 + v[i, 1] ** 2 + v[i, 2] ** 2)
         reach = x[i, 3] * (1.0 + 0.5 * skin)
         if ahead_on:
-            reach += way + _spare(way, x[i, 3])
+            reach += way + spare_of(way, x[i, 3])
         cells = min(np.int64(np.ceil(2.0 * reach * inv_cell - 1e-4)), np.int64(1000))
         level[i] = max(cells - 1, 0)
         most = max(most, level[i])
@@ -190,7 +190,7 @@ def _sight_chunk(chunk, x, v, n, dt, skin, ahead_on, sight):
         sight[3, i] = x[i, 3] * (1.0 + 0.5 * skin)
         sight[4, i] = way
         if ahead_on:
-            sight[3, i] += way + _spare(way, x[i, 3])
+            sight[3, i] += way + spare_of(way, x[i, 3])
 
 
 @pjit
@@ -323,21 +323,27 @@ def search(
         )  # fmt: skip
 
 
-@inner
+@bare
+def note_row(i, x, v, dt, half_skin, ahead_on, ref):
+    """Note what the list is made for of one row; see `note_positions`."""
+    way2 = 0.0
+    for c in range(3):
+        way = dt * v[i, c]
+        ref[i, c] = x[i, c] if ahead_on else x[i, c] + way
+        ref[i, 4 + c] = way if ahead_on else 0.0
+        way2 += way * way
+    room = half_skin * x[i, 3]
+    if ahead_on:
+        far = np.sqrt(way2)
+        room += KNOCK * x[i, 3] + spare_of(far, x[i, 3]) + KNOCK_FAST * min(far, x[i, 3])
+    ref[i, 3] = room * room
+    ref[i, 7] = 1.0 / max(way2, 1e-30)
+
+
+@bare
 def _note_chunk(chunk, x, v, n, dt, half_skin, ahead_on, ref):
     for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
-        way2 = 0.0
-        for c in range(3):
-            way = dt * v[i, c]
-            ref[i, c] = x[i, c] if ahead_on else x[i, c] + way
-            ref[i, 4 + c] = way if ahead_on else 0.0
-            way2 += way * way
-        room = half_skin * x[i, 3]
-        if ahead_on:
-            far = np.sqrt(way2)
-            room += KNOCK * x[i, 3] + _spare(far, x[i, 3]) + KNOCK_FAST * min(far, x[i, 3])
-        ref[i, 3] = room * room
-        ref[i, 7] = 1.0 / max(way2, 1e-30)
+        note_row(i, x, v, dt, half_skin, ahead_on, ref)
 
 
 @pjit
@@ -353,7 +359,7 @@ def note_positions(x, v, n, dt, half_skin, ahead_on, ref):
 
 
 @inline
-def _off_way2(i, px, py, pz, ref):
+def off_way2(i, px, py, pz, ref):
     """Squared distance of p from the straight way of grain i."""
     px -= ref[i, 0]
     py -= ref[i, 1]
@@ -366,19 +372,19 @@ def _off_way2(i, px, py, pz, ref):
     return px * px + py * py + pz * pz
 
 
-@inner
+@bare
 def off_its_way(i, px, py, pz, ref):
     """Whether grain i, at p, is further from its straight way than the list allows."""
-    return not (_off_way2(i, px, py, pz, ref) <= ref[i, 3])
+    return not (off_way2(i, px, py, pz, ref) <= ref[i, 3])
 
 
-@inner
+@bare
 def room_left(i, px, py, pz, ref):
     """How far (m) grain i, at p, may go in any direction before it is off its way."""
-    return np.sqrt(ref[i, 3]) - np.sqrt(_off_way2(i, px, py, pz, ref))
+    return np.sqrt(ref[i, 3]) - np.sqrt(off_way2(i, px, py, pz, ref))
 
 
-@inner
+@bare
 def _moved_slab(s, slab, x, v, h, ref):
     for i in range(slab[s], slab[s + 1]):
         px = x[i, 0] + h * v[i, 0]

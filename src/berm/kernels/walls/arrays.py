@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 class Shapes(NamedTuple):
     """All shapes of a world as flat arrays; see `distance`, `mesh_grid` and `heightfield`.
 
-    One row a body: kind int64 (nb,), prm float64 (nb, PARAMS), mesh int64 (nb,): the number of its
-    mesh or height field, -1 where it has none. Those stand in common arrays; number m has its
-    triangles, starts, members, cells, fan starts, fans and heights at ranges[m] : ranges[m + 1].
+    One row a body: kind int64 (nb,), prm float64 (nb, PARAMS or more), mesh int64 (nb,): the number
+    of its mesh or height field, -1 where it has none. Those stand in common arrays; number m has
+    its triangles, starts, members, cells, fan starts, fans and heights at ranges[m]:ranges[m + 1].
     """
 
     kind: Any

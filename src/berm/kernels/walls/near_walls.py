@@ -1,7 +1,8 @@
 """Which spheres are near which bodies: the candidates of contact with walls, body by body.
 
-Bodies: kind (nb,), prm (nb, PARAMS), pose (nb, POSE) as in `distance`; mesh[b] is the number of its
-mesh, or -1. All meshes stand in common arrays, each in its range: see `solvers/boundaries`.
+Bodies: kind (nb,), prm (nb, PARAMS or more), pose (nb, POSE) as in `distance`; mesh[b] is the
+number of its mesh, or -1. All meshes stand in common arrays, each in its range: see
+`solvers/walls/boundaries`.
 A candidate: row, body, face. A mesh takes MESH_SLOTS candidates, one for each contact at once;
 their faces count from DEEP where the whole sphere may come to be within the solid.
 """
@@ -12,7 +13,14 @@ import math
 
 import numpy as np
 
-from berm.kernels.geometry.distance import BOX, box_bound, count_features, feature, to_body
+from berm.kernels.geometry.distance import (
+    BOX,
+    SPHERES,
+    box_bound,
+    count_features,
+    feature,
+    to_body,
+)
 from berm.kernels.geometry.mesh_solid import solid_near
 from berm.kernels.jit import inline, inner, jit, pjit, prange
 
@@ -40,8 +48,9 @@ def _near_slab(
         for b in range(kind.shape[0]):
             lx, ly, lz = to_body(pose[b], f, px, py, pz)
             reach = r + room + _travel(pose[b], f, px, py, pz)
-            if kind[b] == BOX and box_bound(BOX, prm[b], lx, ly, lz, 0.0, 0.0, 0.0) > reach:
-                continue
+            if kind[b] == BOX or kind[b] == SPHERES:
+                if box_bound(kind[b], prm[b], lx, ly, lz, 0.0, 0.0, 0.0) > reach:
+                    continue
             m, shift = mesh[b], 0
             if m >= 0:
                 near, deep = solid_near(

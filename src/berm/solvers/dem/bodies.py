@@ -18,6 +18,7 @@ from berm.core.report import StepReport
 from berm.core.rotations import inverse, turned
 from berm.kernels.dem.mechanisms import Mechanisms
 from berm.kernels.dem.sphere_motion import carry_all
+from berm.kernels.multibody import solve
 from berm.solvers.base import WorldView
 from berm.solvers.multibody.multibody import Multibody
 
@@ -106,6 +107,7 @@ class CoveredBodies:
         return Mechanisms(
             core.arrays._replace(kind=kind), core.joints, np.column_stack([which, clump_of[which]]),
             np.zeros((bodies.n, 6)), core.by_joints, core.joint_load, core.stats,
+            solve.DISTANT.address,
         )  # fmt: skip
 
     def _take_over(self, world: WorldView, rows: Array, at: Array) -> bool:

@@ -22,11 +22,13 @@ from berm.kernels.geometry.distance import PARAMS, POSE
 from berm.kernels.multibody import contact_rows as cr
 from berm.kernels.multibody import solve, substep
 from berm.kernels.multibody.arrays import BodyArrays, JointArrays
+from berm.kernels.multibody.contact_list import MEMORY
 from berm.kernels.multibody.motion import refresh_all
 from berm.kernels.multibody.substep import Means, Solids
 from berm.kernels.walls.poses import flat_poses
 from berm.solvers.base import WorldView
-from berm.solvers.multibody.samples import ball_around, sample
+from berm.solvers.multibody.merging import NEVER, Merging
+from berm.solvers.multibody.samples import ball_around, box_around, sample
 from berm.solvers.walls.shapes import Packed, ShapeTable, pack
 
 Array = NDArray[Any]
@@ -35,6 +37,7 @@ METHODS = {
     "auto": solve.AUTO, "sweeps": solve.SWEEPS, "direct": solve.DIRECT, "hybrid": solve.HYBRID,
     "split": solve.SPLIT,
 }  # fmt: skip
+PORTION = 100  # substeps of bodies alone in one compiled call
 PASSES = 20  # sweeps a solve
 COMPLIANCE = 1e-9  # m/N: of contacts between bodies
 DAMPING = 0.04  # s: in which bodies that overlap part; at least two steps
@@ -53,7 +56,7 @@ class Multibody:
 
     restitution: of all contacts between bodies, None: that of the materials; rough: whether there
     is friction between bodies; contacts: whether bodies meet each other here (a solver may see to
-    that itself).
+    that itself); rolling: whether materials resist rolling.
     """
 
     def __init__(
@@ -63,22 +66,24 @@ class Multibody:
         restitution: float | None = None,
         rough: bool = True,
         contacts: bool = True,
+        rolling: bool = False,
     ) -> None:
         if method not in METHODS:
             raise InputError("multibody: method", method, ", ".join(METHODS))
         self.method, self.passes = METHODS[method], passes
         self.restitution, self.rough, self.contacts = restitution, rough, contacts
+        self.rolling, self.warm = rolling, 1.0
         self.table = ShapeTable(_pack)
-        self.root: Array = np.zeros((0, 3, 3))
-        self.root_w: Array = np.zeros(0)
-        self.stiff: Array = np.zeros((0, 3))
-        self.memory: Array = np.zeros((0, 6))
+        self.units: dict[str, Array] = {}
+        self.grouped: Array = np.zeros(0, np.int64)
+        self.merging: Merging | None = None
+        self.memory: Array = np.zeros((0, MEMORY))
         self.known: Array = np.zeros(0, np.int64)  # tags that were there in the last step
-        self.samples: dict[int, tuple[Any, Array, int, Array]] = {}  # by id of the shape
+        self.samples: dict[int, tuple[Any, Array, int, Array, Array]] = {}  # by id of the shape
         self.tabulated: Any = None
-        self.law: Array = np.zeros((0, 0, 3))
+        self.law: Array = np.zeros((0, 0, cr.NLAW))
         self.materials: list[Material] = []
-        self.stats: Array = np.zeros(solve.NSTATS + 2)
+        self.stats: Array = np.zeros(substep.NSTATS_A_STEP)
 
     # ---- tables ---------------------------------------------------------------------------
 
@@ -88,6 +93,8 @@ class Multibody:
         Returns the new row of each old one, -1 where it is gone, if any have moved.
         """
         bodies, joints = world.bodies, world.joints
+        if self.merging is not None and not np.array_equal(self.merging.gravity, world.gravity):
+            bodies.wake_all()
         if self.contacts:
             self.table.follow(bodies.shapes)
         key = (
@@ -125,11 +132,35 @@ class Multibody:
         return moved
 
     def _arrays(self, bodies: Bodies) -> BodyArrays:
-        columns = {name: getattr(bodies, name) for name in BodyArrays._fields[:-3]}
-        if len(self.root) != bodies.n:
-            self.root, self.root_w = np.zeros((bodies.n, 3, 3)), np.zeros(bodies.n)
-            self.stiff = np.zeros((bodies.n, 3))
-        return BodyArrays(**columns, root=self.root, root_w=self.root_w, stiff=self.stiff)
+        n = bodies.n
+        if not self.units or len(self.units["unit"]) != n:
+            self.units = {
+                "unit": np.arange(n), "count": np.ones(n, np.int64), "middle": np.zeros((n, 3)),
+                "unit_q": np.zeros((n, 4)), "root": np.zeros((n, 3, 3)), "root_w": np.zeros(n),
+                "stiff": np.zeros((n, 3)),
+            }  # fmt: skip
+            self.grouped = np.full(n, -1)
+        if not np.array_equal(self.grouped, bodies.super_body):
+            self._take_units(bodies)
+        columns = [name for name in BodyArrays._fields if name not in self.units]
+        return BodyArrays(**{name: getattr(bodies, name) for name in columns}, **self.units)
+
+    def _take_units(self, bodies: Bodies) -> None:
+        """Rows of the bodies that lead the super-bodies, and how many each leads."""
+        n, unit, count = bodies.n, self.units["unit"], self.units["count"]
+        self.grouped = bodies.super_body.copy()
+        unit[:] = np.arange(n)
+        merged = self.grouped >= 0
+        unit[merged] = np.searchsorted(bodies.tag, self.grouped[merged])
+        count[:] = np.bincount(unit, minlength=n)
+        count[unit != np.arange(n)] = 0
+
+    def _keep_units(self, bodies: Bodies) -> None:
+        """Note in the table which bodies are merged now."""
+        unit, count = self.units["unit"], self.units["count"]
+        bodies.super_body[:] = np.where(count[unit] > 1, bodies.tag[unit], -1)
+        bodies.super_body[~bodies.dynamic] = -1
+        self.grouped = bodies.super_body.copy()
 
     def _tabulate(self, bodies: Bodies, joints: Joints) -> None:
         """Collect the samples of all shapes, and which pairs joints keep from meeting."""
@@ -139,7 +170,7 @@ class Multibody:
             if key not in self.samples:
                 self.samples[key] = old[key] if key in old else _sampled(shape)
         made = [self.samples[id(shape)] for shape in bodies.shapes]
-        counts = [len(points) for _, points, _, _ in made]
+        counts = [len(points) for _, points, _, _, _ in made]
         apart = [
             (min(a, b) << 31) + max(a, b)
             for a, b, meets in zip(
@@ -148,12 +179,13 @@ class Multibody:
             if not meets
         ]
         self.solids = Solids(
-            np.vstack([np.zeros((0, 8)), *(points for _, points, _, _ in made)]),
+            np.vstack([np.zeros((0, 8)), *(points for _, points, _, _, _ in made)]),
             np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-            np.array([corners for _, _, corners, _ in made], np.int64),
-            np.array([ball for _, _, _, ball in made]),
+            np.array([corners for _, _, corners, _, _ in made], np.int64),
+            np.array([ball for _, _, _, ball, _ in made]),
             np.array([shape is not None for shape in bodies.shapes]),
             np.unique(np.array(apart, np.int64)),
+            np.array([box for _, _, _, _, box in made]),
         )
         self.which = np.arange(1, bodies.n)
         self.dynamic = np.flatnonzero(bodies.dynamic)
@@ -165,24 +197,36 @@ class Multibody:
     def _mix(self, materials: list[Material]) -> None:
         """Friction and restitution of each pair of materials."""
         self.materials = list(materials)
-        self.law = np.zeros((len(materials), len(materials), 3))
+        self.law = np.zeros((len(materials), len(materials), cr.NLAW))
         for i, one in enumerate(materials):
             for j, other in enumerate(materials):
                 law = mix(one, other, 1.0)
                 bounce = 0.5 * ((one.restitution or 0.0) + (other.restitution or 0.0))
-                self.law[i, j] = law.friction_static, law.friction_kinetic, bounce
+                give = (one.contact_compliance or 0.0) + (other.contact_compliance or 0.0)
+                damp = max(one.contact_damping or 0.0, other.contact_damping or 0.0)
+                rolling = min(one.rolling_friction, other.rolling_friction)
+                slip = max(one.slip, other.slip)
+                self.law[i, j] = (
+                    law.friction_static, law.friction_kinetic, bounce, give, damp, law.adhesion,
+                    rolling, slip,
+                )  # fmt: skip
         if self.restitution is not None:
             self.law[:, :, cr.BOUNCE] = self.restitution
         if not self.rough:
             self.law[:, :, : cr.BOUNCE] = 0.0
+        if not (self.rough and self.rolling):
+            self.law[:, :, cr.ROLLING] = 0.0
 
     def means(self, gravity: Any, h: float) -> Means:
         """How rows are made and solved with substeps of h (s)."""
         par = np.zeros(cr.NPAR)
         pull = float(np.linalg.norm(gravity)) * h
         par[cr.EPS], par[cr.TAU] = COMPLIANCE, max(DAMPING, 2.0 * h)
-        par[cr.SLIP], par[cr.STILL] = SLIP * pull, STILL * pull
-        return Means(self.method, self.passes, self.law, par, self.meet)
+        par[cr.SLIP], par[cr.STILL], par[cr.WARM] = SLIP * pull, STILL * pull, self.warm
+        quiet = NEVER if self.merging is None else self.merging.quiet
+        return Means(
+            solve.DISTANT.address, self.method, self.passes, self.law, par, self.meet, quiet
+        )
 
     def _check_start(self, bodies: Bodies, new: Array) -> None:
         """Refuse new bodies deep in others: the nearest way out of one may be into another."""
@@ -218,12 +262,25 @@ class Multibody:
     def advance(self, world: WorldView, dt: float, substeps: int) -> None:
         """Advance bodies that no grain touches by dt (s)."""
         h = dt / substeps
-        self.memory, bad = substep.advance(
-            self.arrays, self.joints, world.bodies.tag, self.table.arrays, self.solids,
-            self.means(world.gravity, h), np.asarray(world.gravity), h, substeps, self.memory,
-            self.joint_load, self.by_bodies, self.by_joints, self.stats,
-        )  # fmt: skip
+        merging = self.merging
+        if merging is not None and merging.split(self, world, h):
+            self._keep_units(world.bodies)
+            self.arrays = self._arrays(world.bodies)
+            refresh_all(self.arrays)
+        done, bad = 0, -1
+        while done < substeps and bad < 0:  # in portions, between which an interrupt is heard
+            many = min(PORTION, substeps - done)
+            self.memory, bad = substep.advance(
+                self.arrays, self.joints, world.bodies.tag, self.table.arrays, self.solids,
+                self.means(world.gravity, h), np.asarray(world.gravity), h, many, 1.0 / dt,
+                self.memory, self.joint_load, self.by_bodies, self.by_joints, self.stats,
+            )  # fmt: skip
+            done += many
         self.finish(world, bad)
+        if merging is not None:
+            if merging.merge(self, world):
+                self._keep_units(world.bodies)
+            merging.merged = int((world.bodies.super_body >= 0).sum())
 
     def finish(self, world: WorldView, bad: int = -1) -> None:
         """Give bodies and joints the mean forces of the step; stop where one is not finite."""
@@ -234,32 +291,40 @@ class Multibody:
                 f"(position {bodies.x[bad].tolist()}, velocity {bodies.v[bad].tolist()})"
             )
         bodies.load[:, BODIES], bodies.load[:, JOINTS] = self.by_bodies, self.by_joints
-        joints.load[:] = self.joint_load
+        unit = self.units["unit"]
+        outer = unit[joints.a] != unit[joints.b]  # the others bear what they bore when merged
+        joints.load[outer] = self.joint_load[outer]
         bodies.applied[:] = 0.0
 
     def tell(self, report: StepReport) -> None:
         """Say in the report how the last step's rows were solved."""
         report.body_contacts = int(self.stats[substep.MET])
+        report.overlap_max = max(report.overlap_max, float(self.stats[substep.DEEPEST]))
         report.factorisations = int(self.stats[solve.FACTORED])
         report.fallbacks = int(self.stats[solve.FAILED])
+        if self.merging is not None:
+            self.merging.tell(report)
 
     # ---- restart --------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
         """Everything that a restart needs beside the columns of bodies and joints."""
-        return {"memory": self.memory.copy(), "known": self.known.copy()}
+        state = {"memory": self.memory.copy(), "known": self.known.copy()}
+        return state if self.merging is None else state | {"merging": self.merging.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put a state back."""
         memory = np.array(state["memory"], float)
-        if memory.ndim != 2 or memory.shape[1] != 6 or not np.isfinite(memory).all():
-            raise InputError("state: contacts of bodies", memory.shape, "finite numbers (k, 6)")
+        if memory.ndim != 2 or memory.shape[1] != MEMORY or not np.isfinite(memory).all():
+            raise InputError("state: contacts of bodies", memory.shape, "finite numbers (k, 10)")
+        if self.merging is not None:
+            self.merging.restore(state["merging"])
         self.memory, self.known = memory, np.array(state["known"], np.int64)
 
 
-def _sampled(shape: Any) -> tuple[Any, Array, int, Array]:
-    """The shape, its samples, how many are corners, and the ball around it."""
+def _sampled(shape: Any) -> tuple[Any, Array, int, Array, Array]:
+    """The shape, its samples, how many are corners, and the ball and the box around it."""
     if shape is None:
-        return shape, np.zeros((0, 8)), 0, np.array([0.0, 0.0, 0.0, -1.0])
+        return shape, np.zeros((0, 8)), 0, np.array([0.0, 0.0, 0.0, -1.0]), np.zeros(6)
     points, corners = sample(shape)
-    return shape, points, corners, ball_around(shape, points)
+    return shape, points, corners, ball_around(shape, points), box_around(points)

@@ -8,8 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from berm.core.shapes import Box, Capsule, Cone, Cylinder, HeightField, Mesh, Plane, Sphere
-from berm.kernels.multibody.narrow_phase import EDGE, POINT, RIM
+from berm.core.shapes import (
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    HeightField,
+    Mesh,
+    Plane,
+    Sphere,
+    Spheres,
+)
+from berm.kernels.multibody.sample_contacts import EDGE, POINT, RIM
 
 Array = NDArray[Any]
 
@@ -19,7 +29,7 @@ MOST = 6000  # samples of a mesh: beyond, its vertices alone
 
 
 def sample(shape: Any) -> tuple[Array, int]:
-    """Return samples (k, 8) of `berm.kernels.multibody.narrow_phase`, and how many are corners.
+    """Return samples (k, 8) of `berm.kernels.multibody.sample_contacts`, and how many are corners.
 
     Corners come first; a convex body touches a flat surface with them alone. What has no end, or
     holds grains inside, has none.
@@ -30,6 +40,10 @@ def sample(shape: Any) -> tuple[Array, int]:
         return np.zeros((0, 8)), 0
     if isinstance(shape, Sphere):
         return _rows([[0.0, 0.0, 0.0]], shape.radius), 1
+    if isinstance(shape, Spheres):
+        rows = _rows(shape.centres)
+        rows[:, 3] = shape.radii
+        return rows, len(rows)
     if isinstance(shape, Capsule):
         low, high = [0.0, 0.0, -0.5 * shape.height], [0.0, 0.0, 0.5 * shape.height]
         return np.vstack([
@@ -120,3 +134,14 @@ def ball_around(shape: Any, samples: Array) -> Array:
         centre[:2] = 0.0
     reach = np.linalg.norm(points[:, :3] - centre, axis=1) + points[:, 3]
     return np.array([*centre, float(reach.max())])
+
+
+def box_around(samples: Array) -> Array:
+    """Centre and half edges (m) of the box along the shape's axes that holds all its samples."""
+    if not len(samples):
+        return np.zeros(6)
+    reach = samples[:, 3:4] * np.ones(3)
+    rims = samples[:, 4] == RIM
+    reach[rims, :2] += samples[rims, 5:6]
+    low, high = (samples[:, :3] - reach).min(axis=0), (samples[:, :3] + reach).max(axis=0)
+    return np.concatenate([0.5 * (low + high), 0.5 * (high - low)])

@@ -18,11 +18,13 @@ from berm.core.errors import SimulationError
 from berm.core.grains import LARGE, Grains
 from berm.core.registry import Registry
 from berm.kernels.p2.law import OFF
+from berm.kernels.search.fastest import within
 from berm.solvers.base import WorldView
 from berm.solvers.p2.law import ContactLaw
 from berm.solvers.portions import Portions
 from berm.solvers.search.candidate_list import CandidateList
 from berm.solvers.search.contact_list import ContactList
+from berm.solvers.search.patched_list import PatchedList
 from berm.solvers.walls.kept_walls import KeptWalls
 from berm.solvers.walls.walls import Walls
 
@@ -161,16 +163,17 @@ class Conserving(Form):
 
     conserving = True
     areas = ("whole", "overlap")
+    contacts: PatchedList
 
     def __init__(self, p2: P2, dtype: npt.DTypeLike) -> None:
         super().__init__(p2, dtype)
-        self.contacts, self.walls = ContactList(dtype), Walls(dtype)
+        self.contacts, self.walls = PatchedList(dtype), Walls(dtype)
 
     def _is_stale(self, grains: Grains, dt: float, under_way: bool) -> bool:
-        return under_way or self.contacts.is_stale(grains, dt / self.p2.substeps)
+        return under_way or self.contacts.is_stale(grains, dt / self.p2.substeps, dt)
 
     def _build(self, grains: Grains, dt: float) -> None:
-        self.contacts.build(grains, dt, self.p2.skin)
+        self.contacts.renew(grains, dt, dt / self.p2.substeps, self.p2.skin)
 
     def _touching(self) -> tuple[Array, ...]:
         w = self.walls
@@ -219,10 +222,8 @@ class AsPrinted(Form):
 
 def check_within_reach(grains: Grains, dt: float) -> None:
     """Stop where a grain is, or will be in dt (s), too far away for a search to number its cell."""
-    far = np.abs(grains.x[: grains.n, :3]).max(axis=1, initial=0.0)
-    far = far + dt * np.abs(grains.v[: grains.n, :3]).max(axis=1, initial=0.0)
-    if not far.max(initial=0.0) < FARTHEST:
-        row = int(np.argmax(~(far < FARTHEST)))
+    row = within(grains.x, grains.v, grains.n, float(dt), FARTHEST)
+    if row >= 0:
         raise SimulationError(
             f"grain {int(grains.tag[row])} became non-finite, or went astray "
             f"(position {grains.x[row, :3].tolist()}, velocity {grains.v[row, :3].tolist()})"

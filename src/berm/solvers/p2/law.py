@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,6 +46,24 @@ class ContactLaw:
     def soil(self, material: Array) -> tuple[Array, int, int, Array]:
         """Return what the kernels know of the grains' materials, as one argument."""
         return material, self.kinds, self.common, self.table
+
+
+class KnownLaw:
+    """The law of the last step, as long as nothing that it is made of changes."""
+
+    def __init__(self) -> None:
+        self.made_of: tuple[Any, ...] = ()
+        self.law: ContactLaw | None = None
+
+    def of(self, p2: P2, world: WorldView, h: float) -> ContactLaw:
+        """Return the law of this world's contacts, with parameters that a kernel may write to."""
+        made_of = (
+            h, *world.gravity, p2.mean_mass, p2.only_kind, p2.iterations, p2.substeps, p2.sleep,
+            *world.materials,
+        )  # fmt: skip
+        if self.law is None or made_of != self.made_of:
+            self.law, self.made_of = ContactLaw.of(p2, world, h), made_of
+        return replace(self.law, par=self.law.par.copy())
 
 
 def _parameters(p2: P2, world: WorldView, h: float) -> Array:

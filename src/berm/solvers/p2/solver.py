@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -21,8 +22,9 @@ from berm.solvers.divergence import Divergence
 from berm.solvers.multibody.multibody import Multibody
 from berm.solvers.options import choice, flag, number, whole
 from berm.solvers.p2 import mass, published, serial, sweep  # noqa: F401  (forms)
+from berm.solvers.p2.body_contacts import BodyContacts
 from berm.solvers.p2.form import FORMS, Form
-from berm.solvers.p2.law import ContactLaw
+from berm.solvers.p2.law import KnownLaw
 from berm.solvers.p2.start import warn_of_deep_starts
 from berm.solvers.p2.with_bodies import step_with_bodies
 from berm.solvers.search.contact_list import ContactList
@@ -116,9 +118,10 @@ class P2(Solver):
         far = 0.5 * self.skin + AHEAD_MOST + KNOCK + KNOCK_FAST
         self.wall_skin = max(self.WALL_SKIN, far)
         self.form: Form = FORMS.get(self.averaging)(self, world.grains.dtype)
-        self.body_walls = Walls(world.grains.dtype)  # contacts with dynamic bodies
+        self.body_walls = BodyContacts(world.grains.dtype)  # contacts with dynamic bodies
         self.multibody = Multibody()
         self.divergence = Divergence(self.name)
+        self.laws = KnownLaw()
         self.mean_mass = 0.0
         self.last_dt = 0.0
         self.bodies_seen = -1
@@ -162,7 +165,7 @@ class P2(Solver):
                     warn_of_deep_starts(self, world)
             with clock.stage("solve"):
                 stats = np.zeros((self.contacts.slabs, at.NSTATS))
-                law = ContactLaw.of(self, world, h)
+                law = self.laws.of(self, world, h)
                 done = self.form.solve(
                     grains, self.kinds, law, done, self.substeps, fresh or found, stats
                 )
@@ -215,20 +218,24 @@ class P2(Solver):
 
     def fill_report(self, report: StepReport, stats: Array, world: WorldView) -> None:
         """Sum up what the slabs tell of the last substep; a grain that is not finite is told."""
-        bad = np.flatnonzero(stats[:, at.BAD])
-        if bad.size:
+        total, most = stats.sum(axis=0).tolist(), stats.max(axis=0).tolist()
+        if most[at.BAD] > 0:
+            bad = np.flatnonzero(stats[:, at.BAD])
             row = int(stats[bad[0], at.BAD]) - 1
             raise SimulationError(
                 f"grain {int(world.grains.tag[row])} became "
                 f"non-finite (position {world.grains.x[row, :3].tolist()}, velocity "
                 f"{world.grains.v[row, :3].tolist()})"
             )
-        report.contacts = int(stats[:, at.CONTACTS].sum())
-        report.wall_contacts = self.walls.contacts + self.body_walls.contacts
-        report.overlap_mean = float(stats[:, at.OVERLAP_SUM].sum()) / max(report.contacts, 1)
-        report.overlap_max = float(stats[:, at.OVERLAP_MAX].max())
-        report.kinetic_energy = float(stats[:, at.ENERGY].sum()) + world.bodies.kinetic_energy()
-        report.residual = float(np.sqrt(stats[:, at.FARTHEST2].max()))
+        report.contacts = int(total[at.CONTACTS])
+        report.wall_contacts = self.walls.contacts
+        report.overlap_mean = total[at.OVERLAP_SUM] / max(report.contacts, 1)
+        report.overlap_max = most[at.OVERLAP_MAX]
+        report.kinetic_energy = total[at.ENERGY]
+        if self.multibody.active:
+            report.wall_contacts += self.body_walls.contacts
+            report.kinetic_energy += world.bodies.kinetic_energy()
+        report.residual = math.sqrt(most[at.FARTHEST2])
         dt, h = self.last_dt, self.last_dt / self.substeps
         hint = f"try more substeps (now {self.substeps}), a smaller dt (now {dt:.4g} s), or softer "
         self.divergence.check(world, report.residual / h, dt, h, hint + "materials")
@@ -277,9 +284,8 @@ class P2(Solver):
             raise saved.refuse("averaging", saved.get("averaging"), self.averaging)
         rows = self.contacts.check(saved.part("contacts"), facts)
         slab = saved.part("contacts").get("slab")
-        for name in ("walls", "body_walls"):
-            sure = name == "walls"
-            check_walls(saved.part(name), self.real, world.bodies.n, rows, slab, sure)
+        check_walls(saved.part("walls"), self.real, world.bodies.n, rows, slab)
+        self.body_walls.check(saved.part("body_walls"), world.bodies.n, rows, slab)
         if not self.form.conserving:
             saved.part("walls").array("ref", self.real, (None, 4))
         check_multibody(saved.part("multibody"))

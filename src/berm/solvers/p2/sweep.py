@@ -7,6 +7,7 @@ from typing import Any
 import numpy.typing as npt
 
 from berm.core.grains import Grains
+from berm.kernels.jit import runs_alone
 from berm.kernels.p2 import sweep as kernel
 from berm.solvers.p2.form import FORMS, Conserving
 from berm.solvers.p2.law import ContactLaw
@@ -29,7 +30,7 @@ class Sweep(Conserving):
             (grains.x, grains.v, self.row, grains.warm), law.soil(grains.material),
             self._touching(), body_kinds, law.par, law.flags, p2.iterations, first,
         )  # fmt: skip
-        rest = (substeps, p2.real(p2.memory), fresh, c.ref, stats)
+        rest = (substeps, p2.real(p2.memory), fresh, c.ref, stats, runs_alone())
         return self._in_portions(
             lambda begin, end: kernel.solve(*arrays, begin, end, *rest), first, substeps, stats
         )

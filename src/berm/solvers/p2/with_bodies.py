@@ -6,6 +6,7 @@ as printed, [Holz14] Sec. 6.6: bodies are walls for the grains, and get the wall
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ def _sweep(p2: P2, world: WorldView, dt: float, clock: Stages, report: StepRepor
     grains, multi, form, touching = world.grains, p2.multibody, p2.form, p2.body_walls
     h, done, stats = dt / p2.substeps, 0, np.zeros((1, at.NSTATS))
     by_grains = np.zeros((world.bodies.n, 6))
-    loads = (multi.joint_load, multi.by_bodies, multi.by_joints, by_grains)
+    touching.begin_step(multi.dynamic, world.bodies.n)
     bad = -1
     while done < p2.substeps and bad < 0:  # again where a grain has left the way of its list
         left = dt - done * h
@@ -62,34 +63,75 @@ def _sweep(p2: P2, world: WorldView, dt: float, clock: Stages, report: StepRepor
             if p2.changed:
                 warn_of_deep_starts(p2, world)
         with clock.stage("solve"):
-            c, law = form.contacts, ContactLaw.of(p2, world, h)
-            stats = np.zeros((c.slabs, at.NSTATS))
-            *touches, scratch = touching.begin_turns(grains.n, c.slab)
-            was = np.ascontiguousarray(c.came_from, np.int64) if fresh else np.zeros(0, np.int64)
-            again, moved = fresh or found, fresh
-            holds = not again
-            while True:
-                search = (runs_alone(), p2.wall_skin, multi.dynamic, scratch, moved, was)
-                done, multi.memory, searches, fits, holds, bad = kernel.advance(
-                    (c.slab, c.part, c.colour, c.turn), (c.lanes, c.ptr, c.nbr, c.imp),
-                    (grains.x, grains.v, form.row, grains.warm), law.soil(grains.material),
-                    form._touching(), p2.kinds, law.par, law.flags, p2.iterations, done,
-                    p2.substeps, p2.real(p2.memory), again, holds, c.ref, stats, search,
-                    tuple(touches), multi.arrays, multi.joints, world.bodies.tag,
-                    multi.table.arrays, multi.solids, multi.means(world.gravity, h),
-                    np.asarray(world.gravity), h, multi.memory, loads, multi.stats,
-                )  # fmt: skip
-                touching.end_turns(searches, fits)
-                if fits:
-                    break
-                again, moved = False, moved and not holds
-                *touches, scratch = touching.grow_turns()
+            law = p2.laws.of(p2, world, h)
+            stats = np.zeros((form.contacts.slabs, at.NSTATS))
+            done, bad = _in_portions(p2, world, law, h, done, fresh, found, by_grains, stats)
             touching.end()
         with clock.stage("forces"):
             p2.walls.add_forces(world.bodies, grains.x)
     world.bodies.load[:, GRAINS] += by_grains
     multi.finish(world, bad)
     return stats
+
+
+def _in_portions(
+    p2: P2, world: WorldView, law: ContactLaw, h: float, first: int, fresh: bool, found: bool,
+    by_grains: Array, stats: Array,
+) -> tuple[int, int]:  # fmt: skip
+    """Do substeps from `first` on; return the next one to do, and a body that is not finite or -1.
+
+    What stops them in between leaves grains and bodies at the same time.
+    """
+    grains, multi, form, touching = world.grains, p2.multibody, p2.form, p2.body_walls
+    c, portions, substeps = form.contacts, form.portions, p2.substeps
+    was = np.ascontiguousarray(c.came_from, np.int64) if fresh else np.zeros(0, np.int64)
+    again = fresh or found
+    holds, moved, keeps = not again, fresh, touching.keeps and not fresh
+    before = (
+        (c.slab, c.part, c.colour, c.turn), (c.lanes, c.ptr, c.nbr, c.imp),
+        (grains.x, grains.v, form.row, grains.warm), law.soil(grains.material),
+        form._touching(), p2.kinds, law.par, law.flags, p2.iterations,
+    )  # fmt: skip
+    after = (
+        multi.arrays, multi.joints, world.bodies.tag, multi.table.arrays, multi.solids,
+        multi.means(world.gravity, h), np.asarray(world.gravity), h,
+    )  # fmt: skip
+    loads = (multi.joint_load, multi.by_bodies, multi.by_joints, by_grains)
+
+    def advance(begin: int, end: int, start: bool, leave: bool) -> tuple[int, bool, int]:
+        nonlocal holds, moved, keeps
+        touches, scratch, near = touching.begin_turns(grains.n, c.slab)
+        search = (runs_alone(), p2.wall_skin, multi.dynamic, scratch, moved, was)
+        done, multi.memory, searches, fits, holds, keeps, bad = kernel.advance(
+            *before, (start, first, begin, end, substeps, leave), p2.real(p2.memory), again, holds,
+            keeps, c.ref, stats, search, touches, near, *after, multi.memory, loads, multi.stats,
+        )  # fmt: skip
+        touching.end_turns(searches, fits, keeps)
+        moved = moved and searches == 0
+        return done, fits, bad
+
+    done, start = first, True
+    try:
+        while True:
+            begin = time.perf_counter()
+            size = portions.take((substeps - done) * p2.iterations)
+            now, fits, bad = advance(done, done + max(size // p2.iterations, 1), start, False)
+            portions.took((now - done) * p2.iterations, time.perf_counter() - begin)
+            done, start = now, False
+            if done == substeps or bad >= 0 or (fits and stats[:, at.OFF].any()):
+                return done, bad
+            portions.tell((substeps - done) * p2.iterations, form._effort, depth=6)
+    except (KeyboardInterrupt, SystemError) as error:
+        # where it comes as a kernel hands its arrays over, those are lost, and Python says so
+        stopped = error if isinstance(error, KeyboardInterrupt) else error.__cause__
+        if not isinstance(stopped, KeyboardInterrupt):
+            raise
+        if stopped is error and not start:
+            advance(done, done, False, True)
+        elif stopped is not error:
+            keeps, grains.reweighed = False, True  # which contacts there are is not known
+            advance(substeps, substeps, False, True)
+        raise stopped from None
 
 
 def _as_printed(p2: P2, world: WorldView, dt: float, clock: Stages, report: StepReport) -> Array:
@@ -121,7 +163,7 @@ def _as_printed(p2: P2, world: WorldView, dt: float, clock: Stages, report: Step
             p2.walls_end = True
         with clock.stage("solve"):
             stats = np.zeros((p2.contacts.slabs, at.NSTATS))
-            law = ContactLaw.of(p2, world, h)
+            law = p2.laws.of(p2, world, h)
             p2.form.solve(grains, p2.kinds, law, 0, 1, True, stats)
             p2.changed = False
         with clock.stage("forces"):

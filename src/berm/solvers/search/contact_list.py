@@ -316,13 +316,17 @@ class ContactList:
     def _check_slabs(self, saved: Saved, facts: Facts) -> int:
         slab = saved.array("slab", np.int64, (None,), 0)
         rows = int(slab[-1]) if len(slab) else 0
-        if not np.array_equal(slab, slab_limits(rows) if rows else [0]):
+        if not self._fitting(saved, slab, rows):
             raise saved.refuse("slab", slab[:5].tolist(), "the slabs of so many grains")
         facts.check_rows(rows, saved)
         reach = saved.array("reach", np.int64, (len(slab) - 1, 2), 0, rows)
         if not ((reach[:, 0] <= slab[:-1]) & (reach[:, 1] >= slab[1:])).all():
             raise saved.refuse("reach", reach[:3].tolist(), "all rows of each slab")
         return rows
+
+    def _fitting(self, saved: Saved, slab: Array, rows: int) -> bool:
+        """Whether these are slabs of so many rows."""
+        return np.array_equal(slab, slab_limits(rows) if rows else [0])
 
     @staticmethod
     def _check_slices(saved: Saved, rows: int) -> tuple[int, int]:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from berm.core.saved import Saved
 from berm.core.shapes import Box, HeightField, Mesh
+from berm.kernels.multibody.contact_list import MEMORY
 from berm.kernels.walls.near_walls import DEEP, MESH_SLOTS
 
 Array = npt.NDArray[Any]
@@ -87,7 +88,7 @@ def check_boundaries(
 
 def check_multibody(saved: Saved) -> None:
     """Refuse a state of contacts between bodies that cannot be one."""
-    saved.array("memory", np.float64, (None, 6))
+    saved.array("memory", np.float64, (None, MEMORY))
     saved.array("known", np.int64, (None,))
 
 

@@ -21,6 +21,7 @@ from berm.core.shapes import (
     Region,
     Shape,
     Sphere,
+    Spheres,
 )
 from berm.kernels.geometry import distance as kd
 from berm.kernels.geometry import heightfield as kh
@@ -51,6 +52,8 @@ def pack(shape: Shape) -> Packed:
     if isinstance(shape, Sphere):
         prm[1] = shape.radius
         return Packed(shape, kd.SPHERE, prm)
+    if isinstance(shape, Spheres):
+        return _pack_spheres(shape)
     if isinstance(shape, Box):
         prm[1:4] = 0.5 * np.array(shape.size)
         prm[4] = shape.open_top
@@ -65,6 +68,16 @@ def pack(shape: Shape) -> Packed:
     if isinstance(shape, Mesh):
         return _pack_mesh(shape, prm)
     raise InputError("shape", type(shape).__name__, "one of berm.core.shapes")
+
+
+def _pack_spheres(shape: Spheres) -> Packed:
+    """Flatten a union of spheres, with the ball around them all in front."""
+    each = np.column_stack([shape.centres, shape.radii])
+    low, high = (each[:, :3] - each[:, 3:]).min(axis=0), (each[:, :3] + each[:, 3:]).max(axis=0)
+    middle = 0.5 * (low + high)
+    reach = (np.linalg.norm(each[:, :3] - middle, axis=1) + each[:, 3]).max()
+    prm = np.concatenate([[1.0, len(each)], middle, [reach], each.ravel()])
+    return Packed(shape, kd.SPHERES, np.pad(prm, (0, max(0, kd.PARAMS - len(prm)))))
 
 
 def _pack_turned(shape: Cylinder | Cone, prm: Array) -> Packed:
@@ -198,9 +211,13 @@ class ShapeTable:
 
     def _fill(self, packed: list[Packed]) -> None:
         number = {key: k for k, key in enumerate(self._meshes)}
+        wide = max([kd.PARAMS, *(len(one.prm) for one in packed)])
+        prm = np.zeros((len(packed), wide))
+        for row, one in zip(prm, packed, strict=True):
+            row[: len(one.prm)] = one.prm
         self.arrays = Shapes(
             np.array([one.kind for one in packed], np.int64),
-            np.array([one.prm for one in packed]).reshape(-1, kd.PARAMS),
+            prm,
             np.array([number.get(id(one.shape), -1) for one in packed], np.int64),
             *self._columns,
         )

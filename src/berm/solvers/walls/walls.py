@@ -115,10 +115,13 @@ class Walls:
             new = new._replace(first=np.empty(n, np.int32))
         self.touches, self._spare = new, old
         self._publish()
-        longest = int(np.diff(self.slab_start).max(initial=0))
         slots = max(old.body.size, new.body.size)
-        self._scratch = self._room_for_search(new, -(-longest // BLOCK), slots)
+        self._scratch = self._room_for_search(new, self._blocks(), slots)
         return new, old, self._scratch
+
+    def _blocks(self) -> int:
+        """How many blocks of rows the longest slab has."""
+        return -(-int(np.diff(self.slab_start).max(initial=0)) // BLOCK)
 
     def grow(self) -> tuple[Touches, Touches, Scratch]:
         """Return the same with more room, where the contacts did not fit."""
@@ -127,37 +130,6 @@ class Walls:
         self._publish()
         self._scratch = self._room_for_search(self.touches, 0, 0)
         return self.touches, self._spare, self._scratch
-
-    def begin_turns(self, n: int, slab_start: Array) -> tuple[Touches, Touches, Touches, Scratch]:
-        """Return what a kernel needs that searches several times, each time from its last one.
-
-        The two that it fills in turns, the one that it begins from, and room for the search.
-        """
-        new, old, scratch = self.begin(n, slab_start)
-        self._turns = (new, self._like(new))
-        return *self._turns, old, scratch
-
-    def end_turns(self, searches: int, fits: bool) -> None:
-        """Take over how many searches of the kernel fitted, and whether the last one did."""
-        new, spare = self._turns
-        if searches > 0:
-            self._spare = new if searches % 2 else spare
-        if fits:
-            self.touches, self._spare = self._spare, (spare if searches % 2 else new)
-        else:  # the next search goes on from `_spare`, with more room than this had
-            self.touches = spare if searches % 2 else new
-        self._publish()
-
-    def grow_turns(self) -> tuple[Touches, Touches, Touches, Scratch]:
-        """Return what `begin_turns` does with more room, where the contacts did not fit."""
-        new, old, _ = self.grow()
-        self._turns = (new, self._like(new))
-        self._scratch = self._room_for_search(new, 0, max(old.body.size, new.body.size))
-        return *self._turns, old, self._scratch
-
-    def _like(self, touches: Touches) -> Touches:
-        nslabs, cap = touches.rows.shape
-        return self._allocate(nslabs, cap, len(touches.first))
 
     def end(self) -> None:
         """Let go of what large worlds need only while they search."""

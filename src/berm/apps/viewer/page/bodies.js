@@ -73,31 +73,36 @@ export class Bodies {
       part.frustumCulled = false;
       part.visible = false; // until a frame tells where
     }
-    this.byId.set(body.id, { ...body, parts, pose, geometry });
+    const own = material?.colour ?? "#999999";
+    this.byId.set(body.id, { ...body, parts, pose, geometry, own, shown: own });
   }
 
   materialOf(body, material, side) {
     if (body.ground) return this.shading.material("ground", this.ground, { side });
     const uniforms = {
-      bodyColour: {
-        value: new THREE.Color().setStyle(
-          material?.colour ?? "#999999",
-          THREE.LinearSRGBColorSpace,
-        ),
-      },
+      bodyColour: { value: asLinear(new THREE.Color(), material?.colour ?? "#999999") },
       glass: { value: body.glass ? 1 : 0 },
     };
     const seeThrough = { transparent: true, depthWrite: false };
     return this.shading.material("body", uniforms, { side, ...(body.glass ? seeThrough : {}) });
   }
 
+  /** Give a body a colour, or its material's; the ground keeps its own. */
+  paint(body, colour) {
+    const wanted = colour ?? body.own;
+    if (body.ground || wanted === body.shown) return;
+    asLinear(body.parts[0].material.uniforms.bodyColour.value, wanted);
+    body.shown = wanted;
+  }
+
   /** Place the bodies of a frame; one that the frame does not name is not there. */
   update(poses) {
     const there = new Set();
-    for (const { id, position, rotation: r } of poses) {
+    for (const { id, position, rotation: r, colour } of poses) {
       const body = this.byId.get(id);
       if (!body) continue;
       there.add(id);
+      this.paint(body, colour);
       body.pose.set(
         r[0],
         r[1],
@@ -135,6 +140,11 @@ export class Bodies {
     this.shadow.clear();
     this.byId.clear();
   }
+}
+
+/** Set a colour to the numbers of a text like "#999999", which the shaders take as they are. */
+function asLinear(colour, text) {
+  return colour.setStyle(text, THREE.LinearSRGBColorSpace);
 }
 
 /** Distance of the thin grid lines (m) for a scene of this size, as in berm.render. */

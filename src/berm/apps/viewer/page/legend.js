@@ -5,6 +5,7 @@ import { quantities } from "./format.js";
 
 const SHRINK = 0.4; // a range this much smaller than the one shown ...
 const PATIENCE = 1.5; // s: ... for this long makes the scale finer; a larger one acts at once
+const MERGED = "bodies by super-body; grey: part of the ground";
 
 /** The legend in the corner, and the range of the colours. */
 export class Legend {
@@ -55,7 +56,9 @@ export class Legend {
     if (now === this.drawn) return;
     this.drawn = now;
     this.element.dataset.kind = mode?.ramp && mode.name !== "id" ? "ramp" : "words";
-    if (!mode?.ramp) this.element.replaceChildren(...this.swatches(seen));
+    if (mode?.name === "merged")
+      this.element.replaceChildren(make("span", { textContent: MERGED }));
+    else if (!mode?.ramp) this.element.replaceChildren(...this.swatches(seen));
     else if (mode.name === "id")
       this.element.replaceChildren(make("span", { textContent: "colour by id" }));
     else this.element.replaceChildren(...this.bar(mode));

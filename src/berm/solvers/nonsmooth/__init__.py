@@ -1,0 +1,1 @@
+"""Machines, rocks and other bodies by the regularised stepper of [Lacoursiere10]."""
