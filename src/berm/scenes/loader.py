@@ -20,7 +20,7 @@ from berm.core.shapes import Plane
 from berm.machines.base import add
 from berm.machines.machine import Machine
 from berm.machines.operator import Leg, steer_along, steer_to
-from berm.scenes.base import SCENES, Outcome, Scene
+from berm.scenes.base import SCENES, Outcome, Scene, Usual
 from berm.scenes.parts.driving import KEYS, drive_loader
 from berm.scenes.parts.history import History
 from berm.scenes.parts.params import SceneParams

@@ -72,7 +72,7 @@ class World(Shown):
         self.control: Callable[[World], None] | None = None  # called before each step
         self.machines: list[Acting] = []  # their controls act before each step, after `control`
         self.rng = np.random.default_rng(self.seed)
-        self.time = 0.0
+        self.time: float = 0.0
         self.step_count = 0
         self.report = StepReport()
         self._threads = ThreadChoice()
