@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # One cache for this process and for the commands that tests start, whatever else they change
 _cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "berm"
 os.environ.setdefault("BERM_CACHE_DIR", str(_cache))
+# What a shell starts in the background ignores Ctrl-C, and tests that send it would never end
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
