@@ -19,6 +19,8 @@ _HOMES = {
     "Material": "berm.core.materials",
     "material": "berm.core.materials",
     "calibrate": "berm.core.materials",
+    "Soil": "berm.core.soil",
+    "soil": "berm.core.soil",
     "Cloth": "berm.core.cloth",
     "Form": "berm.core.cloth",
     "Cluster": "berm.core.clusters",

@@ -43,6 +43,8 @@ from berm.core.shapes import Mesh as Mesh
 from berm.core.shapes import Plane as Plane
 from berm.core.shapes import Sphere as Sphere
 from berm.core.shapes import Spheres as Spheres
+from berm.core.soil import Soil as Soil
+from berm.core.soil import soil as soil
 from berm.exports.base import export as export
 from berm.io.machine_file import load_machine as load_machine
 from berm.io.recording import Recorder as Recorder

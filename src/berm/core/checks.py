@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -81,3 +81,11 @@ def check_spheres(
         k = int(bad[0])
         raise InputError(f"{what}: radii[{k}]", float(sizes[k]), "finite, above 0 m")
     return places, sizes
+
+
+def known(what: str, given: Iterable[str], allowed: Iterable[str]) -> None:
+    """Say which of these names is none of those that are allowed."""
+    allowed = set(allowed)
+    for name in given:
+        if name not in allowed:
+            raise InputError(what, name, ", ".join(sorted(allowed)))

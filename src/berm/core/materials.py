@@ -88,14 +88,8 @@ class Material:
             friction = changes.pop("friction")
             changes.setdefault("friction_static", friction)
             changes.setdefault("friction_kinetic", friction)
-        known = {field.name for field in dataclasses.fields(self)}
-        for name in changes:
-            if name not in known:
-                raise InputError(
-                    f"material {self.name!r}: unknown property",
-                    name,
-                    ", ".join(sorted(known | {"friction"})),
-                )
+        fields = {field.name for field in dataclasses.fields(self)}
+        checks.known(f"material {self.name!r}: unknown property", changes, fields | {"friction"})
         return dataclasses.replace(self, **changes)  # type: ignore[arg-type]
 
 
