@@ -65,6 +65,7 @@ _HOMES = {
     "poured": "berm.world.packings",
     "rock": "berm.world.rocks",
     "add_rocks": "berm.world.rocks",
+    "Terrain": "berm.world.terrain.terrain",
     "Recorder": "berm.io.recording",
     "Recording": "berm.io.recording",
     "load_urdf": "berm.io.urdf",

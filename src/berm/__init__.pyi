@@ -66,6 +66,7 @@ from berm.world.packings import poured as poured
 from berm.world.packings import random_drop as random_drop
 from berm.world.rocks import add_rocks as add_rocks
 from berm.world.rocks import rock as rock
+from berm.world.terrain.terrain import Terrain as Terrain
 from berm.world.world import World as World
 
 __version__: str

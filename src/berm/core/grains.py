@@ -30,6 +30,9 @@ class Grains:
     owner: int32 rigid body that the sphere belongs to (-1: none), by its number in
     `World.clumps`. The inverse mass v[:, 3] of such a sphere is that of the share of the body that
     a contact of it sees, and spin[:, 3] that of its equal share, 1/kg.
+
+    Terrain calls `keep_homes`, which adds home: (capacity, 4) where ground became this grain (m),
+    and its radius then (0: not of the ground); still: int32 times in a row that it was at rest.
     """
 
     FIELDS: tuple[str, ...] = ("x", "v", "m", "tag", "material", "warm", "was", "born")
@@ -57,8 +60,17 @@ class Grains:
         self.spin: Array = zeros((rows, 4), self.dtype)
         self.force: Array = zeros((rows, 8), self.dtype)
         self.owner: Array = np.full(rows, -1, np.int32)
-        self.FIELDS = (*Grains.FIELDS, "spin", "force", "owner")
+        self.FIELDS = (*self.FIELDS, "spin", "force", "owner")
         self.spin[:n, 3] = 2.5 * self.v[:n, 3] / self.radius**2
+
+    def keep_homes(self) -> None:
+        """Give grains a home and a count of rests, unless they have them."""
+        if self.homed:
+            return
+        rows = len(self.tag)
+        self.home: Array = zeros((rows, 4), self.dtype)
+        self.still: Array = np.zeros(rows, np.int32)
+        self.FIELDS = (*self.FIELDS, "home", "still")
 
     def without_memory(self, dtype: npt.DTypeLike) -> Grains:
         """Return the same grains in another precision, as a solver that is new to them needs them.
@@ -67,7 +79,9 @@ class Grains:
         """
         fresh = Grains(dtype, max(self.n, 1))
         fresh.n, fresh.next_tag = self.n, self.next_tag
-        for name in ("x", "v", "m", "tag", "material", "born"):
+        if self.homed:
+            fresh.keep_homes()
+        for name in ("x", "v", "m", "tag", "material", "born", *(("home", "still") * self.homed)):
             getattr(fresh, name)[: self.n] = getattr(self, name)[: self.n]
         return fresh
 
@@ -75,6 +89,11 @@ class Grains:
     def rotating(self) -> bool:
         """Whether grains have a spin."""
         return "spin" in self.FIELDS
+
+    @property
+    def homed(self) -> bool:
+        """Whether grains know where they were ground."""
+        return "home" in self.FIELDS
 
     @property
     def angular_velocity(self) -> Array:
@@ -165,6 +184,9 @@ class Grains:
             self.spin[rows, 3] = 2.5 / (mass * np.asarray(radius) ** 2)
             self.force[rows] = 0
             self.owner[rows] = -1
+        if self.homed:
+            self.home[rows] = 0
+            self.still[rows] = 0
         self.n += k
         self.next_tag += k
         self.changed = self.reweighed = True

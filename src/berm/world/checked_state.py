@@ -39,6 +39,7 @@ def described(world: World) -> dict[str, Any]:
         ],
         "joints": len(world.joints),
         "machines": [{"name": one.name, "kind": one.kind} for one in world.machines],
+        "terrain": repr(world.terrain),
         "emitters": len(world.emitters),
         "sinks": len(world.sinks),
     }  # fmt: skip
@@ -81,6 +82,9 @@ def check_state(world: World, state: Any) -> None:
         grains.array("owner", np.int32, (facts.n,), -1, clumps - 1)
     elif clumps:
         raise saved.refuse("clumps", clumps, f"none: solver {world.solver.name} has none")
+    if world.grains.homed:
+        grains.array("home", facts.real, (facts.n, 4))
+        grains.array("still", np.int32, (facts.n,), 0)
     for emitter, one in zip(world.emitters, saved.parts("emitters"), strict=True):
         one.whole("poured", 0)
         # what has a total goes on counting when that is reached; else so many wait at most
@@ -94,6 +98,8 @@ def check_state(world: World, state: Any) -> None:
     _check_table(saved.part("joints"), world.joints, ("tag", "kind", "a", "b", "linked"))
     for machine in world.machines:
         machine.check(saved.part("machines").part(machine.name))
+    if world.terrain is not None:
+        world.terrain.check(saved.part("terrain"))
     for cloth, one in zip(world.cloths, saved.parts("cloths"), strict=True):
         cloth.check(one)
     world.solver.check_state(saved.part("solver"), facts, world)

@@ -34,6 +34,7 @@ from berm.world.clumps import add_clusters, cover_body, remove_with_clumps, unco
 from berm.world.emitters import Emitter, Sink
 from berm.world.exchange import PRECISIONS, named_solver, precision_for, use_solver
 from berm.world.separate import separate
+from berm.world.terrain.terrain import Terrain
 
 Array = npt.NDArray[Any]
 
@@ -70,6 +71,7 @@ class World(Shown):
         self.solver.prepare(self)
         self.inputs: Inputs = Inputs()
         self.control: Callable[[World], None] | None = None  # called before each step
+        self.terrain: Terrain | None = None
         self.machines: list[Acting] = []  # their controls act before each step, after `control`
         self.rng = np.random.default_rng(self.seed)
         self.time: float = 0.0
@@ -297,6 +299,16 @@ class World(Shown):
         self.bodies.remove(body)
         self.joints.point_to_rows()
 
+    def add_terrain(self, terrain: Terrain) -> Terrain:
+        """Add ground that can be dug; a world has one."""
+        if not isinstance(terrain, Terrain):
+            raise InputError("terrain", terrain, "a Terrain")
+        if self.terrain is not None:
+            raise InputError("add_terrain", terrain, "one terrain a world; it has one")
+        terrain.attach(self)
+        self.terrain = terrain
+        return terrain
+
     def add_cloth(self, cloth: Cloth) -> Cloth:
         """Add cloth; solvers "vts" and "sp" move it, together with the grains."""
         require(self.solver, "cloth", f"cloth {cloth.name!r}")
@@ -372,6 +384,9 @@ class World(Shown):
             sink.drain(self)
         self.bodies.prepare(self.time, self.dt)
         poured = time.perf_counter() - begin
+        if self.terrain is not None:
+            self.terrain.act(self)
+        dug = time.perf_counter() - begin - poured
         size = self.grains.n + sum(len(cloth.position) for cloth in self.cloths)
         threads, choose = jit.get_threads(), jit.may_choose_threads()
         jit.use_threads(self._threads.begin(size, threads) if choose else threads)
@@ -386,6 +401,8 @@ class World(Shown):
         self.time = self.step_count * self.dt
         report.step, report.time = self.step_count, self.time
         report.timings["pour"] = poured
+        if self.terrain is not None:
+            report.timings["terrain"] = dug
         self.report = report
         return report
 
@@ -433,6 +450,7 @@ class World(Shown):
             "joints": self.joints.state(),
             "machines": {machine.name: machine.state() for machine in self.machines},
             "report": {k: v for k, v in vars(self.report).items() if k != "timings"},
+            "terrain": self.terrain.state() if self.terrain is not None else {},
             "solver": self.solver.state(),
             "cloths": [cloth.state() for cloth in self.cloths],
         }
@@ -480,6 +498,8 @@ class World(Shown):
             sink.restore(one)
         for name, one in state.get("ground", {}).items():
             self.body(name).shape.restore(one)
+        if self.terrain is not None:
+            self.terrain.restore(state["terrain"])
         self.solver.restore(state["solver"])
         self.report = StepReport(**state["report"])
         for cloth, one in zip(self.cloths, state["cloths"], strict=True):

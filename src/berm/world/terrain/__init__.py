@@ -1,0 +1,1 @@
+"""Terrain: ground in columns, grains around tools, and a ledger of both."""

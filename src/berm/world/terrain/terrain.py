@@ -1,0 +1,301 @@
+"""Terrain: ground that is dug, heaped and driven on, with a ledger of its mass to the last gram."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from berm.core import checks
+from berm.core.bodies import Body
+from berm.core.errors import InputError
+from berm.core.materials import material
+from berm.core.saved import Saved
+from berm.core.shapes import HeightField
+from berm.core.soil import Soil, soil
+from berm.world.terrain.columns import Columns
+from berm.world.terrain.tools import Tool
+from berm.world.terrain.windows import Window, highest, part, wider
+from berm.world.terrain.zone import DEEPER, EVERY, Zone
+
+if TYPE_CHECKING:
+    from berm.world.world import World
+
+Array = npt.NDArray[Any]
+
+DEPTH = 3.0  # m of soil over rock, unless said otherwise
+CELLS = 0.4  # a grain's radius, of a column's width
+MOST = 20_000  # live grains
+STIFFNESS = 5e5  # N/m of a contact, at least: softer grains are squeezed flat below a machine
+BESIDE = 3  # columns around a pit whose field of contacts lies a radius lower, below all its grains
+
+Layers = Sequence[tuple["str | Soil", float | None]]
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Where the mass of each soil is, kg: arrays (K,) in the order of `Terrain.soils`.
+
+    ground: in columns; live: in grains that move; waiting: for a grain to become one (below 0: lent
+    in advance); left: fell over the field's edge. `error` is what is missing of what there was.
+    """
+
+    ground: Array
+    live: Array
+    waiting: Array
+    left: Array
+    start: Array
+
+    @property
+    def total(self) -> Array:
+        """All of it (K,), kg."""
+        return np.asarray(self.ground + self.live + self.waiting + self.left)
+
+    @property
+    def error(self) -> Array:
+        """What is more (K,) than at the start, kg: 0, unless grains of these soils were poured."""
+        return np.asarray(self.total - self.start)
+
+
+class Terrain:
+    """Soil over rock on a grid, tens of metres wide, which tools dig and heap up.
+
+    heights (nx, ny) m stand at x = origin[0] + i cell, y = origin[1] + j cell. layers: soils by
+    name, with their thickness (m; None: down to the rock), from the top down. depth (m): where rock
+    begins, below the lowest height; or `rock`, heights (nx, ny) of it. Rock cannot be dug. grain:
+    mean radius (m) of grains around tools, by default 0.4 of a cell; most: live grains.
+
+    Put it into a world by `world.add_terrain`; it is the boundary body `name` for grains and
+    bodies, in every solver. Bodies that dig are named by `add_tool`; around them ground becomes grains in
+    worlds with solver "p2".
+    """
+
+    def __init__(
+        self,
+        heights: npt.ArrayLike,
+        cell: float,
+        origin: tuple[float, float] = (0.0, 0.0),
+        layers: str | Soil | Layers = "loam",
+        depth: float = DEPTH,
+        rock: npt.ArrayLike | None = None,
+        grain: float | None = None,
+        most: int = MOST,
+        name: str = "terrain",
+    ) -> None:
+        self.name = name
+        self.field = HeightField(np.asarray(heights), cell, origin)  # checks all three
+        surface, self.cell, self.origin = self.field.heights, self.field.cell, self.field.origin
+        above_0 = ("above 0 m", lambda x: 0.0 < x < math.inf)
+        self.grain = (
+            CELLS * self.cell if grain is None else checks.number("terrain: grain", grain, *above_0)
+        )
+        if self.cell < 2.0 * self.grain:
+            raise InputError(
+                "terrain: cell", self.cell, f"at least two grain radii, {2.0 * self.grain:g} m"
+            )
+        checks.whole("terrain: most", most, 1)
+        low = float(surface.min()) - checks.number("terrain: depth", depth, *above_0)
+        bottom = np.full(surface.shape, low) if rock is None else _rock(rock, surface)
+        self.soils, of, tops = _layers(layers, surface, bottom)
+        self.columns = Columns(bottom, tops, self.cell, self.soils, of)
+        self.zone = Zone(self.columns, self.origin, self.grain, most)
+        self.tools: list[Tool] = []
+        self.start = self.columns.masses
+        self.body: Body | None = None
+
+    @classmethod
+    def flat(
+        cls, size: tuple[float, float], cell: float = 0.1, height: float = 0.0, **more: Any
+    ) -> Terrain:
+        """Level ground of `size` (m) with its middle at the origin."""
+        return cls.of(lambda x, y: height + 0.0 * x, size, cell, **more)
+
+    @classmethod
+    def of(
+        cls,
+        shape: Callable[[Array, Array], Any],
+        size: tuple[float, float],
+        cell: float = 0.1,
+        middle: tuple[float, float] = (0.0, 0.0),
+        **more: Any,
+    ) -> Terrain:
+        """Ground whose height (m) is `shape(x, y)`, of arrays x and y (m), over `size` (m)."""
+        above_0 = ("above 0 m", lambda x: 0.0 < x < math.inf)
+        wide = checks.number("terrain: cell", cell, *above_0)
+        nodes = []
+        for along in size:
+            extent = checks.number("terrain: size", along, *above_0)
+            nodes.append(round(extent / wide) + 1)
+        origin = tuple(m - 0.5 * (n - 1) * wide for m, n in zip(middle, nodes, strict=True))
+        x, y = (o + wide * np.arange(n) for o, n in zip(origin, nodes, strict=True))
+        heights = shape(*np.meshgrid(x, y, indexing="ij"))
+        return cls(np.broadcast_to(heights, (len(x), len(y))), wide, (origin[0], origin[1]), **more)
+
+    # ---- what it is -----------------------------------------------------------------------
+
+    @property
+    def heights(self) -> Array:
+        """Heights (nx, ny) m of the ground, without grains: a view."""
+        view = self.columns.height.view()
+        view.flags.writeable = False
+        return view
+
+    @property
+    def surface(self) -> Array:
+        """Heights (nx, ny) m of what one sees: ground, and grains that stand on it."""
+        found: Array = np.maximum(self.zone.seen, self.columns.height)
+        return found
+
+    def height_at(self, x: float, y: float) -> float:
+        """Height (m) of the ground's column at a place."""
+        nx, ny = self.columns.shape
+        i = min(max(round((x - self.origin[0]) / self.cell), 0), nx - 1)
+        j = min(max(round((y - self.origin[1]) / self.cell), 0), ny - 1)
+        return float(self.columns.height[i, j])
+
+    def ledger(self, world: World) -> Ledger:
+        """Where all its mass is."""
+        zone = self.zone
+        return Ledger(
+            self.columns.masses, zone.masses(world), zone.reserve.copy(), zone.lost.copy(),
+            self.start.copy(),
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        nx, ny = self.columns.shape
+        return (
+            f"Terrain({nx} x {ny} columns of {self.cell:g} m, "
+            f"{', '.join(one.name for one in self.soils)})"
+        )
+
+    # ---- in a world -----------------------------------------------------------------------
+
+    def attach(self, world: World) -> None:
+        """Become a boundary of this world, and let its grains know their soils."""
+        ground = material("rough wall").replace(name="ground")
+        self.body = world.add_body(self.field, name=self.name, material=ground)
+        world.grains.keep_homes()
+        kinds = []
+        for one in self.soils:
+            law = one.grains()
+            stiff = law.replace(stiffness=max(law.stiffness, STIFFNESS))
+            kinds.append(world.add_material(stiff))
+        self.zone.kinds = np.array(kinds, np.int32)
+
+    def add_tool(self, body: Body, reach: float | None = None, depth: float | None = None) -> Tool:
+        """Let ground become grains around a body, which digs.
+
+        reach, depth (m): how far beside and below it; None: what its shape needs.
+        """
+        tool = Tool(body, self.grain, reach, depth)
+        self.tools.append(tool)
+        return tool
+
+    def act(self, world: World) -> None:
+        """Make grains of ground around tools, ground of grains that rest; let slopes slide."""
+        zone, turn = self.zone, world.step_count % EVERY
+        zone.own = np.full(len(world.materials), -1, np.int64)
+        zone.own[zone.kinds] = np.arange(len(self.soils))
+        changed: list[Window | None] = []
+        if turn == 0 and self.tools and world.solver.name == "p2":
+            changed.append(zone.convert(world, self.tools))
+        elif turn == 1:
+            frame = np.array([*self.origin, self.cell])
+            zone.leave(world, frame, self.columns.height)
+            changed.append(zone.give_back(world, self.tools))
+            covered = zone.cover | zone.pit if len(self.columns.moving) else zone.cover
+            gravity = float(np.linalg.norm(world.gravity))
+            changed.append(self.columns.slide(covered, gravity))
+        if zone.live or zone.window:
+            zone.swell(world)
+        for window in changed:
+            if window is not None:
+                self._lay(window)
+
+    def _lay(self, window: Window) -> None:
+        """Bring the field of contacts up to date: below the grains where there are some.
+
+        It is never raised where a live grain is: that would throw it.
+        """
+        window = wider(window, BESIDE + 1, self.columns.shape)
+        around = wider(window, BESIDE + 1, self.columns.shape)
+        here, pit = part(window, around), self.zone.pit[part(around)]
+        height = self.columns.height[part(window)]
+        wanted = height
+        if pit.any():
+            deep = np.where(pit, self.columns.height[part(around)] - DEEPER * self.grain, np.inf)
+            beside = highest(pit, BESIDE)[here]
+            wanted = np.where(beside, height - self.grain, height)
+            wanted = np.minimum(wanted, -highest(-deep)[here])
+        now = self.field.heights[part(window)]
+        wanted = np.where(self.zone.cover[part(window)], np.minimum(wanted, now), wanted)
+        if not np.array_equal(wanted, now):
+            i0, i1, j0, j1 = window
+            self.field.update(((i0, i1), (j0, j1)), wanted)
+
+    # ---- state ----------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Everything that a restart needs beside the grains and the body."""
+        return {"columns": self.columns.state(), "zone": self.zone.state()}
+
+    def check(self, saved: Saved) -> None:
+        """Refuse a state that is not one of this terrain."""
+        self.columns.check(saved.part("columns"))
+        self.zone.check(saved.part("zone"))
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put back what `state` returned."""
+        self.columns.restore(state["columns"])
+        self.zone.restore(state["zone"])
+
+
+def _rock(rock: npt.ArrayLike, surface: Array) -> Array:
+    """Heights of the rock, at most those of the surface."""
+    try:
+        found = np.array(np.broadcast_to(np.asarray(rock, float), surface.shape))
+    except (TypeError, ValueError):
+        raise InputError("terrain: rock", np.shape(rock), f"heights {surface.shape} m") from None
+    if not np.isfinite(found).all():
+        raise InputError("terrain: rock", "not finite", "finite heights in m")
+    return np.minimum(found, surface)
+
+
+def _layers(
+    layers: str | Soil | Layers, surface: Array, rock: Array
+) -> tuple[tuple[Soil, ...], list[int], Array]:
+    """Soils, which of them each layer from the bottom up is, and the tops of the layers."""
+    given: Layers = [(layers, None)] if isinstance(layers, str | Soil) else layers
+    if not given:
+        raise InputError("terrain: layers", layers, "at least one (soil, thickness)")
+    soils: list[Soil] = []
+    of, tops, top = [], [], surface
+    for k, pair in enumerate(given):
+        try:
+            what, thick = pair
+        except (TypeError, ValueError):
+            raise InputError(f"terrain: layers[{k}]", pair, "(soil, thickness in m)") from None
+        one = soil(what) if isinstance(what, str) else what
+        if not isinstance(one, Soil):
+            raise InputError(f"terrain: layers[{k}]", what, "the name of a soil, or a Soil")
+        if one not in soils:
+            soils.append(one)
+        of.append(soils.index(one))
+        tops.append(top)
+        last = k == len(given) - 1
+        if thick is None and not last:
+            raise InputError(f"terrain: layers[{k}]", None, "a thickness in m above the last layer")
+        if thick is not None and not last:
+            depth = checks.number(
+                f"terrain: layers[{k}]", thick, "above 0 m", lambda x: 0.0 < x < math.inf
+            )
+            top = np.maximum(top - depth, rock)
+        elif thick is not None:
+            np.maximum(rock, top - checks.number(
+                f"terrain: layers[{k}]", thick, "above 0 m", lambda x: 0.0 < x < math.inf
+            ), out=rock)  # fmt: skip
+    return tuple(soils), of[::-1], np.stack(tops[::-1])
