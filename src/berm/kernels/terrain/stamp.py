@@ -38,8 +38,8 @@ def candidates(points, radii, box, r, floor, top, frame, edged, low, high, shell
     """Points of the packing between `floor` and `top`, and those of the shell below the floor.
 
     A grain belongs to what its centre is in. low, high (3,): where to look; edged: columns that
-    are near a pit and need a shell; out (m, 4) position and radius, kind (m,). Returns how many there
-    are, which may be more than there is room for.
+    are near a pit and need a shell; out (m, 4) position and radius, kind (m,). Returns how many
+    there are, which may be more than there is room for.
     """
     n = 0
     nx, ny = floor.shape

@@ -70,8 +70,8 @@ class Terrain:
     mean radius (m) of grains around tools, by default 0.4 of a cell; most: live grains.
 
     Put it into a world by `world.add_terrain`; it is the boundary body `name` for grains and
-    bodies, in every solver. Bodies that dig are named by `add_tool`; around them ground becomes grains in
-    worlds with solver "p2".
+    bodies, in every solver. Bodies that dig are named by `add_tool`; around them ground becomes
+    grains in worlds with solver "p2".
     """
 
     def __init__(

@@ -2,8 +2,8 @@
 
 After [HBK09] D. Holz, T. Beer, T. Kuhlen, *Soil deformation models for real-time simulation*,
 VRIPHYS 2009: a grid with grains where tools work. What makes it quiet is ours
-(docs/theory/terrain.md): grains come from a settled packing that lies fixed in the world, and the zone is bounded by a shell
-of fixed grains of the same packing, which thaw as the zone grows.
+(docs/theory/terrain.md): grains come from a settled packing that lies fixed in the world, and the
+zone is bounded by a shell of fixed grains of the same packing, which thaw as the zone grows.
 """
 
 from __future__ import annotations
