@@ -3,8 +3,8 @@
 mass (L + K, nx, ny) in kg: L layers of ground as it lies, from the bottom up, then the loose soil
 on top, one plane for each of K soils. volume (L + 1, nx, ny) in m^3: of the layers, and of all
 loose soil. rock, height (nx, ny) in m: where digging ends, and the surface; of (L,) soil of each
-layer; area (m^2) of a column. Masses are whole multiples of QUANTUM, so that sums of them are exact below
-2^53 QUANTUM = 8.6e9 kg: what leaves one place arrives at another to the last bit.
+layer; area (m^2) of a column. Masses are whole multiples of QUANTUM, so that sums of them are exact
+below 2^53 QUANTUM = 8.6e9 kg: what leaves one place arrives at another to the last bit.
 """
 
 from __future__ import annotations

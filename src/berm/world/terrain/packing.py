@@ -1,8 +1,8 @@
 """The periodic packing of spheres from which ground becomes grains, and how it was made.
 
-`packing.npy`: a settled stamp, scale free: 2,000 spheres of radii 1 +- 10 % in a periodic cube, pushed
-apart by FIRE [Bitzek et al., Phys. Rev. Lett. 97, 170201 (2006)] at a density that rises until overlaps no
-longer vanish. `python -m berm.world.terrain.packing` makes the file again.
+`packing.npy`: a settled stamp, scale free: 2,000 spheres of radii 1 +- 10 % in a periodic cube,
+pushed apart by FIRE [Bitzek et al., Phys. Rev. Lett. 97, 170201 (2006)] at a density that
+rises until overlaps no longer vanish. `python -m berm.world.terrain.packing` makes the file again.
 """
 
 from __future__ import annotations
