@@ -10,6 +10,7 @@ import pytest
 import berm
 from berm.core.errors import InputError
 from berm.core.joints import Hinge, Slider
+from berm.solvers.choice import names
 from berm.world.rocks import add_rocks
 from tests.momenta import momenta
 from tests.nonsmooth_tools import G, nonsmooth, run, stuff, tub
@@ -455,7 +456,9 @@ def test_thresholds_that_contradict_each_other_are_an_error():
 
 
 def test_grains_are_refused():
+    """Before a scene is built, too: `berm scenes` names the solvers that a scene can have."""
     world = nonsmooth()
-    world.add_grains((0, 0, 1), 0.1)
-    with pytest.raises(InputError, match="grains"):
-        world.step()
+    with pytest.raises(InputError, match="grains: solver: got 'nonsmooth'"):
+        world.add_grains((0, 0, 1), 0.1)
+    assert "nonsmooth" not in names(frozenset({"grains"}))
+    assert "nonsmooth" in names(frozenset({"bodies", "joints"}))

@@ -33,7 +33,7 @@ def test_a_wrong_value_of_any_option_names_solver_option_and_range(name, option,
     with pytest.raises(InputError) as told:
         SOLVERS.get(name)(**{option: wrong})
     text = str(told.value)
-    if option in ("normal", "tangential", "rolling", "cohesion"):  # laws know themselves
+    if name == "dem" and option in ("normal", "tangential", "rolling", "cohesion"):  # laws
         assert f"{option} law" in text
     else:
         assert text.startswith(f"solver {name}: {option}: got {wrong!r}; allowed: ")
@@ -46,13 +46,16 @@ def test_what_the_range_names_is_taken(name, edge):
         value = getattr(allowed, edge)
         if value is None or option in ("acceleration", "step_size"):  # need others, or exclude it
             continue
-        assert getattr(SOLVERS.get(name)(**{option: value}), option) == value
+        given = {option: value}
+        if option in ("merge_speed", "split_speed"):  # they must not contradict each other
+            given = dict.fromkeys(("merge_speed", "split_speed"), value)
+        assert getattr(SOLVERS.get(name)(**given), option) == value
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_whole_numbers_become_such_and_others_are_refused(name):
     kind = SOLVERS.get(name)
-    option = "steps_a_contact" if name == "dem" else "iterations"
+    option = {"dem": "steps_a_contact", "nonsmooth": "sweeps"}.get(name, "iterations")
     taken = kind(**{option: np.float64(20.0)})
     assert type(getattr(taken, option)) is int
     assert taken.options()[option] == 20
@@ -63,7 +66,7 @@ def test_whole_numbers_become_such_and_others_are_refused(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_options_make_the_same_solver_again(name):
     kind = SOLVERS.get(name)
-    one = kind(skin=0.25)
+    one = kind(**({"warm": 0.25} if name == "nonsmooth" else {"skin": 0.25}))
     again = kind(**one.options())
     assert again.options() == one.options()
     assert set(one.options()) == {field.name for field in dataclasses.fields(kind)}
@@ -89,6 +92,7 @@ def test_a_solver_serves_one_world_even_after_its_end(name):
 
 
 ADDING = {
+    "grains": lambda world: world.add_grains((0, 0, 1), 0.1),
     "cloth": lambda world: world.add_cloth(Cloth.grid((3, 3), (1.0, 1.0))),
     "clusters": lambda world: world.add_clusters(berm.rod(0.1, 2), (0, 0, 1)),
     "bodies": lambda world: world.add_body(berm.Sphere(0.1), dynamic=True),
@@ -114,7 +118,7 @@ def test_what_a_solver_cannot_do_is_refused_when_it_is_added(name, capability):
 
 
 def test_variants_and_forms_have_names():
-    assert {"published", "serial", "pbd", *NAMES} == set(names())
+    assert {"published", "serial", "pbd", "lacoursiere", *NAMES} == set(names())
     assert names(frozenset({"cloth"})) == ["pbd", "sp", "vts"]
     assert make_solver("published", {"iterations": 4}).options() == berm.P2.published(4).options()
     assert make_solver("vts:ij").iteration == "ij"

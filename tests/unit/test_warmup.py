@@ -11,10 +11,11 @@ from berm.kernels import jit
 from berm.scenes.base import make_params, scene
 
 SCENES = {
-    "pile": [],
-    "wheel": ["bodies", "joints", "meshes"],
-    "sandglass": ["clusters"],
-    "cloth-grains": ["cloth"],
+    "pile": ["grains"],
+    "wheel": ["grains", "bodies", "joints", "meshes"],
+    "sandglass": ["grains", "clusters"],
+    "cloth-grains": ["grains", "cloth"],
+    "loader": ["bodies", "joints", "meshes"],
 }
 
 
@@ -24,7 +25,7 @@ def test_what_a_world_has_is_warmed_up(
 ) -> None:
     monkeypatch.setattr(jit, "CACHE_FOLDER", tmp_path)
     one = scene(name)
-    given = {} if name == "wheel" else {"grains": 100}
+    given = {"wheel": {}, "loader": {"rocks": 20}}.get(name, {"grains": 100})
     world = one.build(make_params(one, given))
     assert warmup.features(world) == SCENES[name]
     assert warmup.needed(world)

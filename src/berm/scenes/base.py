@@ -65,7 +65,7 @@ class Scene(ABC, Generic[P]):
     live: ClassVar[tuple[str, ...]] = ()
     keys: ClassVar[tuple[tuple[str, str], ...]] = ()
     solver: ClassVar[str] = "p2"
-    needs: ClassVar[frozenset[str]] = frozenset()
+    needs: ClassVar[frozenset[str]] = frozenset({"grains"})
     usual: ClassVar[Usual] = USUAL
 
     def build(self, params: P, solver: Chosen = None) -> World:

@@ -37,7 +37,7 @@ class ClothGrains(Scene[ClothGrainsParams]):
     seconds: ClassVar[float] = 6.0
     Params: ClassVar[type[ClothGrainsParams]] = ClothGrainsParams
     solver: ClassVar[str] = "sp"
-    needs: ClassVar[frozenset[str]] = frozenset({"cloth"})
+    needs: ClassVar[frozenset[str]] = frozenset({"grains", "cloth"})
 
     def duration(self, params: ClothGrainsParams) -> float:
         """As given."""

@@ -49,7 +49,7 @@ class Plank(Scene[PlankParams]):
     summary: ClassVar[str] = "grains tilt a hinged plank until weights slide down"
     seconds: ClassVar[float] = 6.0
     Params: ClassVar[type[PlankParams]] = PlankParams
-    needs: ClassVar[frozenset[str]] = frozenset({"bodies", "joints"})
+    needs: ClassVar[frozenset[str]] = frozenset({"grains", "bodies", "joints"})
 
     def duration(self, params: PlankParams) -> float:
         """Pour, and two seconds more."""

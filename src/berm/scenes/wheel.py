@@ -48,7 +48,7 @@ class Wheel(Scene[WheelParams]):
     summary: ClassVar[str] = "falling grains turn a paddle wheel on a hinge"
     seconds: ClassVar[float] = 5.0
     Params: ClassVar[type[WheelParams]] = WheelParams
-    needs: ClassVar[frozenset[str]] = frozenset({"bodies", "joints"})
+    needs: ClassVar[frozenset[str]] = frozenset({"grains", "bodies", "joints"})
 
     def duration(self, params: WheelParams) -> float:
         """As long as grains pour."""

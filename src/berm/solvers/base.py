@@ -33,6 +33,7 @@ Array = npt.NDArray[Any]
 
 # what a solver may be able to do beside grains and fixed or driven bodies; in words, for errors
 CAPABILITIES: dict[str, str] = {
+    "grains": "that moves grains",
     "rotation": "in which grains turn",
     "clusters": "that has compound grains",
     "cloth": "that moves cloth",
@@ -70,7 +71,7 @@ class Solver(ABC):
         class Mine(Solver):
             iterations: int = whole(10, 1, 1000, "passes over the contacts")
             name = "name"
-            can = frozenset({"bodies"})
+            can = frozenset({"grains", "bodies"})
 
     can: which of CAPABILITIES it has; what it has not is refused when it is added to a world.
     precision: of the grains' numbers where the user does not say. variants: sets of options that

@@ -49,6 +49,7 @@ def use_solver(world: World, solver: str | Solver) -> None:
     before, clumps, last = world.grains, world.clumps, world.solver
     covers = clumps.body >= 0
     for what, capability, count in (
+        ("grains", "grains", before.n + len(world.emitters)),
         ("cloth", "cloth", len(world.cloths)),
         ("compound grains", "clusters", clumps.n - int(covers.sum())),
         ("dynamic bodies", "bodies", sum(body.dynamic for body in world.bodies)),

@@ -128,6 +128,7 @@ class World(Shown):
         k = len(where)
         if k == 0:
             return np.zeros(0, np.int64)
+        require(self.solver, "grains", "grains")
         radii = checks.numbers("grains: radius", radius, (k,), ", m")
         speed = checks.numbers("grains: velocity", velocity, (k, 3), ", m/s")
         for name, values in (("position", where), ("velocity", speed), ("radius", radii)):
@@ -356,6 +357,7 @@ class World(Shown):
         """Pour grains from now on."""
         if not isinstance(emitter, Emitter):
             raise InputError("emitter", emitter, "an Emitter")
+        require(self.solver, "grains", "emitter")
         if emitter.cluster is not None:
             require(self.solver, "clusters", f"emitter of cluster {emitter.cluster.name!r}")
         emitter.attach(len(self.emitters), self.seed)

@@ -80,7 +80,7 @@ class DEM(Solver):
     )
 
     name = "dem"
-    can = frozenset({"rotation", "clusters", "bodies", "joints", "adhesion"})
+    can = frozenset({"grains", "rotation", "clusters", "bodies", "joints", "adhesion"})
     precision = "float64"
     form_option = "integrator"
 

@@ -86,12 +86,6 @@ class Nonsmooth(Solver):
     def step(self, world: WorldView, dt: float) -> StepReport:
         """Advance by dt: contacts, rows, solve, move; super-bodies split before and merge after."""
         multi = self.multibody
-        if world.grains.n:
-            raise InputError(
-                "solver nonsmooth: grains",
-                world.grains.n,
-                "bodies alone: berm.Spheres, berm.add_rocks",
-            )
         clock, report = Stages(), StepReport(substeps=self.substeps, iterations=self.sweeps)
         if multi.merging is not None and multi.merging.is_asleep(world):
             report.merged = multi.merging.merged

@@ -83,7 +83,7 @@ class P2(Solver):
     )
 
     name = "p2"
-    can = frozenset({"bodies", "joints", "adhesion"})
+    can = frozenset({"grains", "bodies", "joints", "adhesion"})
     form_option = "averaging"
     live = ("iterations", "substeps", "sleep")
     variants: ClassVar[dict[str, dict[str, Any]]] = {

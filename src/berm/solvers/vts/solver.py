@@ -77,7 +77,7 @@ class VTS(Solver):
     tolerance: float = number(0.05, 0.0, 1.0, "gap up to which a contact takes part", "radii")
 
     name = "vts"
-    can = frozenset({"cloth", "bodies", "joints"})
+    can = frozenset({"grains", "cloth", "bodies", "joints"})
     form_option = "iteration"
     live = ("iterations", "substeps")
 
