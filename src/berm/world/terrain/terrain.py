@@ -18,6 +18,7 @@ from berm.core.saved import Saved
 from berm.core.shapes import HeightField
 from berm.core.soil import Soil, soil
 from berm.world.terrain.columns import Columns
+from berm.world.terrain.giving import give_back
 from berm.world.terrain.tools import Tool
 from berm.world.terrain.windows import Window, highest, part, wider
 from berm.world.terrain.zone import DEEPER, EVERY, Zone
@@ -206,7 +207,7 @@ class Terrain:
         elif turn == 1:
             frame = np.array([*self.origin, self.cell])
             zone.leave(world, frame, self.columns.height)
-            changed.append(zone.give_back(world, self.tools))
+            changed.append(give_back(zone, world, self.tools))
             covered = zone.cover | zone.pit if len(self.columns.moving) else zone.cover
             gravity = float(np.linalg.norm(world.gravity))
             changed.append(self.columns.slide(covered, gravity))
