@@ -166,7 +166,8 @@ class Tracks(Actuator):
     """Two tracks whose belts run, steered by the difference of their speeds.
 
     left, right: bodies, axle (3,) of the sprockets in their frames; speed (m/s) of a belt at full
-    command, response (s) in which it gets there.
+    command, response (s) in which it gets there; levers: one control for each track, in place of
+    drive and steer.
     """
 
     left: str
@@ -175,6 +176,7 @@ class Tracks(Actuator):
     response: float = 0.5
     across: float = 0.3
     axle: tuple[float, float, float] = (0.0, 1.0, 0.0)
+    levers: bool = False
     state: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -186,6 +188,8 @@ class Tracks(Actuator):
 
     def controls(self) -> dict[str, str]:
         """Levers of the tracks."""
+        if self.levers:
+            return {f"{side}_track": f"-1 to 1: speed of the {side} track" for side in self.state}
         return {
             "drive": "-1 to 1: speed forward",
             "steer": "-1 to 1: to the left; turns on the spot without drive",
@@ -204,7 +208,10 @@ class Tracks(Actuator):
         """Let the belts run up to their speeds."""
         busy = False
         for side, sign in (("left", -1.0), ("right", 1.0)):
-            wanted = controls["drive"] + sign * controls["steer"]
+            if self.levers:
+                wanted = controls[f"{side}_track"]
+            else:
+                wanted = controls["drive"] + sign * controls["steer"]
             wanted = self.speed * min(max(wanted, -1.0), 1.0)
             now = self.state[side]
             most = self.speed * dt / self.response
