@@ -54,4 +54,9 @@ def crawler() -> Design:
         f"track_{side}": weld(f"track_{side}", "frame", (0.0, y, 0.5))
         for side, y in (("l", 0.5 * GAUGE - 0.3), ("r", 0.3 - 0.5 * GAUGE))
     }
-    return Design(bodies, joints, actuators=[Tracks("track_l", "track_r", SPEED)], source=SOURCE)
+    edge = 0.5 * GAUGE + 0.5 * SHOE
+    flat = 0.5 * (LENGTH - HEIGHT)  # of the ground under it
+    return Design(
+        bodies, joints, actuators=[Tracks("track_l", "track_r", SPEED)], source=SOURCE,
+        feet=[("frame", (x, y, 0.0)) for x in (-flat, flat) for y in (-edge, edge)],
+    )  # fmt: skip

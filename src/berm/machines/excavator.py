@@ -16,6 +16,7 @@ from berm.machines.engine import Engine
 from berm.machines.hydraulics import Cylinder, Hydraulics, Lever, Rotary
 from berm.machines.materials import BLADE, CAB, DARK, PAINT
 from berm.machines.meshes import Surface, box, joined, prism, trough, tube
+from berm.machines.tool import Tool
 
 SOURCE = {
     "class": "20 t, 110 kW at 2,000 1/min, 439 l/min, relief 37.3 MPa: Komatsu PC200-8 [S21]",
@@ -24,7 +25,7 @@ SOURCE = {
     "mounts, four-bar": "own: fitted to those ranges, strokes and the class's digging forces [D]",
     "swing": "12.4 1/min, 68 kN m: PC200-8 [M]",
     "masses of parts": "within the ranges of the class [M], each cylinder with what carries it",
-    "bucket": "own: 1.2 m wide, about 1 m^3 heaped [D]",
+    "bucket": "own: 1.3 m wide, about 1 m^3 heaped [D]",
 }
 BOOM, STICK, TIP = 5.65, 2.89, 1.50  # m from pin to pin, and from the last one to the teeth
 FOOT = (0.23, 1.96)  # m (x, z): pin of the boom on the house
@@ -51,7 +52,7 @@ PIVOT = (2.606, 0.035)  # of the idler on the stick
 IDLER, LINK = 0.610, 0.658  # m
 EYE = (0.099, 0.475)  # of the link on the bucket
 
-WIDTH, SIDE = 1.20, 0.04  # m: of the bucket, and of its side plates
+WIDTH, SIDE = 1.30, 0.04  # m: of the bucket, and of its side plates
 EDGE, LIP = (1.370, 0.110), (0.180, -0.300)  # m, as mounts on the bucket
 TEETH = 5
 POSES = {
@@ -178,16 +179,13 @@ def _stick(frame: Sheet) -> Part:
 
 OUTER = np.array([EDGE, (1.130, 0.520), (0.960, 0.690), (0.740, 0.750), (0.560, 0.660),
                   (0.440, 0.470), LIP])  # fmt: skip
-INNER = np.array([(1.320, 0.095), (1.092, 0.492), (0.940, 0.646), (0.748, 0.702), (0.592, 0.628),
-                  (0.478, 0.455), (0.228, -0.283)])  # fmt: skip
+_MOUTH = (OUTER[-1] - OUTER[0]) / np.linalg.norm(OUTER[-1] - OUTER[0])  # both profiles end on it
+INNER = np.array([OUTER[0] + 0.05 * _MOUTH, (1.092, 0.492), (0.940, 0.646), (0.748, 0.702),
+                  (0.592, 0.628), (0.478, 0.455), OUTER[-1] - 0.05 * _MOUTH])  # fmt: skip
 
 
 def _bucket(frame: Sheet) -> Part:
-    mouth = (OUTER[-1] - OUTER[0]) / np.linalg.norm(OUTER[-1] - OUTER[0])
-    inner = INNER.copy()
-    for k in (0, -1):  # the ends of both profiles lie on the mouth
-        inner[k] = OUTER[0] + mouth * float((inner[k] - OUTER[0]) @ mouth)
-    parts: list[Surface] = [trough(frame(OUTER), frame(inner), WIDTH, SIDE)]
+    parts: list[Surface] = [trough(frame(OUTER), frame(INNER), WIDTH, SIDE)]
     tooth = [(1.290, 0.262), (1.385, 0.105), (TIP, 0.0), (TIP + 0.006, 0.012), (1.330, 0.285)]
     for y in np.linspace(-0.5 * WIDTH + 0.07, 0.5 * WIDTH - 0.07, TEETH):
         parts.append(prism(frame(tooth), y - 0.045, y + 0.045))
@@ -259,4 +257,9 @@ def excavator() -> Design:
             engine,
         ],
         poses=POSES, source=design.source | SOURCE, load="bucket",
+        tools={
+            "bucket": Tool(
+                "bucket", bucket(INNER), WIDTH - 2.0 * SIDE, edge=bucket((TIP, 0.0)), span=WIDTH
+            )
+        },
     )  # fmt: skip
