@@ -14,7 +14,7 @@ _HOMES = {
     "Design": "design", "Part": "design", "Link": "design", "Coupling": "design",
     "hinge": "design", "ball": "design", "weld": "design", "slider": "design", "ram": "design",
     "rod": "design",
-    "Actuator": "actuators", "Brake": "actuators", "Tracks": "actuators",
+    "Actuator": "actuators", "Brake": "actuators", "Tracks": "tracks",
     "Cylinder": "hydraulics", "Rotary": "hydraulics", "Lever": "hydraulics",
     "Hydraulics": "hydraulics",
     "Tool": "tool", "Implement": "tool", "margin": "stability",

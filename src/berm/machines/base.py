@@ -1,5 +1,4 @@
-"""Machines by name: each file of this package registers its own; `add` puts one into a world,
-`add_tool` its tool alone."""
+"""Machines by name; each file registers its own. `add` makes one, `add_tool` its tool alone."""
 
 from __future__ import annotations
 

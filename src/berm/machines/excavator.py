@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from berm.machines.actuators import Tracks
 from berm.machines.base import MACHINES
 from berm.machines.crawler import RING, SPEED, crawler
 from berm.machines.design import Design, Part, ball, hinge, ram, weld
@@ -17,13 +16,14 @@ from berm.machines.hydraulics import Cylinder, Hydraulics, Lever, Rotary
 from berm.machines.materials import BLADE, CAB, DARK, PAINT
 from berm.machines.meshes import Surface, box, joined, prism, trough, tube
 from berm.machines.tool import Tool
+from berm.machines.tracks import Tracks
 
 SOURCE = {
     "class": "20 t, 110 kW at 2,000 1/min, 439 l/min, relief 37.3 MPa: Komatsu PC200-8 [S21]",
     "boom, stick, boom pin, ranges of joints": "ZX200 of OPERA [S19]",
     "cylinders": "2 x 120/85 x 1,334, 135/95 x 1,490, 115/80 x 1,120 mm: PC200-8 [M]",
     "mounts, four-bar": "own: fitted to those ranges, strokes and the class's digging forces [D]",
-    "swing": "12.4 1/min, 68 kN m: PC200-8 [M]",
+    "swing, tracks": "12.4 1/min, 68 kN m; 5.5 km/h, 178 kN: PC200-8 [M]",
     "masses of parts": "within the ranges of the class [M], each cylinder with what carries it",
     "bucket": "own: 1.3 m wide, about 1 m^3 heaped [D]",
 }
@@ -37,6 +37,7 @@ STICK_CYLINDER = Cylinder(0.135, 0.095, RELIEF)
 BUCKET_CYLINDER = Cylinder(0.115, 0.080, RELIEF)
 SWING_MOTOR = Rotary(2.40e-3, 2.0e-3, 28.9e6)
 SWING = 12.4 * math.tau / 60.0  # rad/s
+PULL = 178e3  # N, of both tracks
 BOOM_LENGTHS, STICK_LENGTHS = (1.870, 1.334), (2.075, 1.490)  # m: closed, stroke
 BUCKET_LENGTHS = (1.680, 1.120)
 
@@ -59,7 +60,7 @@ POSES = {
     "carry": {"boom": 3.01, "stick": 3.15, "bucket": 2.62},
     "dig": {"boom": 2.73, "stick": 2.71, "bucket": 2.14},  # the teeth just above the ground
     "reach": {"boom": 2.60, "stick": 2.20, "bucket": 2.22},
-    "park": {"boom": 2.60, "stick": 2.95, "bucket": 2.66},  # the bucket lies on the ground
+    "park": {"boom": 2.625, "stick": 2.60, "bucket": 2.767},  # the bucket lies on the ground
 }  # m
 
 Point = tuple[float, float]
@@ -165,8 +166,8 @@ def _boom(frame: Sheet) -> Part:
 
 def _stick(frame: Sheet) -> Part:
     side = [(-0.92, 0.28), (-0.86, 0.46), (-0.66, 0.50), (0.25, 0.40), (1.40, 0.26), (2.70, 0.14),
-            (3.00, 0.09), (3.00, -0.10), (2.70, -0.12), (1.20, -0.16), (0.20, -0.20), (-0.12, -0.14),
-            (-0.30, 0.04)]  # fmt: skip
+            (3.00, 0.09), (3.00, -0.10), (2.70, -0.12), (1.20, -0.16), (0.20, -0.20),
+            (-0.12, -0.14), (-0.30, 0.04)]  # fmt: skip
     lug = [(0.20, 0.39), (0.24, 0.58), (0.44, 0.62), (0.62, 0.36)]
     parts = [prism(frame(side), -0.16, 0.16)]
     parts += [prism(frame(lug), y - 0.04, y + 0.04) for y in (-0.10, 0.10)]
@@ -253,7 +254,7 @@ def excavator() -> Design:
         design,
         actuators=[
             Hydraulics(levers, engine, displacement=60.0 * PUMP / FULL),
-            Tracks("track_l", "track_r", SPEED, levers=True),
+            Tracks("track_l", "track_r", SPEED, pull=PULL, levers=True, engine=engine),
             engine,
         ],
         poses=POSES, source=design.source | SOURCE, load="bucket",

@@ -122,8 +122,8 @@ def check_commands(
 class Machine:
     """What `berm.machines.add` returns.
 
-    bodies, joints, tools: handles by the names of the design; controls: values from -1 to 1, which act
-    before each step; `command` sets several at once, `schedule` at given times.
+    bodies, joints, tools: handles by the names of the design; controls: values from -1 to 1,
+    which act before each step; `command` sets several at once, `schedule` at given times.
     """
 
     def __init__(
@@ -319,7 +319,7 @@ class Machine:
 
     @property
     def load(self) -> float:
-        """Mass (kg) in what the design calls the load's body: of its tool, or by the force on it."""
+        """Mass (kg) in the body that the design names for it: in its tool, or by the force on it."""
         assert self.design.load is not None
         for tool in self.tools.values():
             if tool.tool.body == self.design.load:

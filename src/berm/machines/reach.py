@@ -26,7 +26,7 @@ from berm.machines.machine import Machine
 
 
 def lengths(boom: float, stick: float, bucket: float) -> dict[str, float]:
-    """Lengths (m) of the cylinders at these angles (rad): of the boom from level, then each bend."""
+    """Lengths (m) of cylinders at these angles (rad): of the boom from level, then each bend."""
     first, second, third = planes(boom, stick, bucket)
 
     def far(a: npt.ArrayLike, b: npt.ArrayLike) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -25,7 +24,7 @@ SOURCES = ("grains", "bodies")
 STILL = 1e-6  # m/s: an edge that is slower cuts nothing
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tool:
     """A bucket, a blade or a bed: drawn like all of a design, in the machine's frame.
 
@@ -36,9 +35,9 @@ class Tool:
     """
 
     body: str
-    profile: Sequence[Sequence[float]]
+    profile: npt.ArrayLike
     width: float
-    edge: Sequence[float] | None = None
+    edge: npt.ArrayLike | None = None
     span: float | None = None
     slope: float = 1.0
     blade: bool = False
@@ -123,7 +122,7 @@ class Tool:
         return 1.6 * self.mouth if self.blade else 0.5 * min(self.mouth, self.width)
 
     def holds(self, points: Array, above: float) -> npt.NDArray[np.bool_]:
-        """Which points (n, 3) of its own frame are inside, or at most `above` (m) over its mouth."""
+        """Which points (n, 3) of its own frame are inside, or up to `above` (m) over its mouth."""
         x, z, aside = points[:, 0], points[:, 2], np.abs(points[:, 1])
         shape = self.shown
         along = shape[-1] - shape[0]
@@ -154,7 +153,7 @@ class Implement:
 
     @property
     def axes(self) -> Array:
-        """Rotation (3, 3) of its own frame: x ahead along the plate at the edge, z into the tool."""
+        """Rotation (3, 3) of its own frame: x ahead along the plate at the edge, z inwards."""
         return np.asarray(self.body.rotation @ self._axes)
 
     @property
