@@ -10,7 +10,7 @@ import numpy.typing as npt
 from berm.kernels.terrain import zone as kernels
 from berm.solvers.multibody.samples import ball_around, sample
 from berm.world.terrain.columns import whole
-from berm.world.terrain.tools import Tool, sampled
+from berm.world.terrain.tools import Probe, sampled
 from berm.world.terrain.windows import Window, blur, highest, part, union, wider
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ INTACT = 0.5  # radii: a grain that was moved by less is still the ground that i
 UNTOUCHED = 0.95  # of the mass that became grains: a column that has so much left is as it was
 
 
-def give_back(zone: Zone, world: World, tools: list[Tool]) -> Window | None:
+def give_back(zone: Zone, world: World, tools: list[Probe]) -> Window | None:
     """Make ground of grains that rest away from tools; return the window that was looked at."""
     g = world.grains
     box = np.empty(4)
@@ -71,7 +71,7 @@ def give_back(zone: Zone, world: World, tools: list[Tool]) -> Window | None:
     return window
 
 
-def _held(world: World, tools: list[Tool], frame: Array, shape: tuple[int, int]) -> Array:
+def _held(world: World, tools: list[Probe], frame: Array, shape: tuple[int, int]) -> Array:
     """Columns (n, m) near a tool, or below a body that moves: what lives there lives on."""
     held = np.zeros(shape, np.bool_)
     points, reach, _ = sampled(tools)

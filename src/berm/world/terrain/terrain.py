@@ -19,7 +19,7 @@ from berm.core.shapes import HeightField
 from berm.core.soil import Soil, soil
 from berm.world.terrain.columns import Columns
 from berm.world.terrain.giving import give_back
-from berm.world.terrain.tools import Tool
+from berm.world.terrain.tools import Probe
 from berm.world.terrain.windows import Window, highest, part, wider
 from berm.world.terrain.zone import DEEPER, EVERY, Zone
 
@@ -104,7 +104,7 @@ class Terrain:
         self.soils, of, tops = _layers(layers, surface, bottom)
         self.columns = Columns(bottom, tops, self.cell, self.soils, of)
         self.zone = Zone(self.columns, self.origin, self.grain, most)
-        self.tools: list[Tool] = []
+        self.tools: list[Probe] = []
         self.start = self.columns.masses
         self.body: Body | None = None
 
@@ -187,12 +187,12 @@ class Terrain:
             kinds.append(world.add_material(stiff))
         self.zone.kinds = np.array(kinds, np.int32)
 
-    def add_tool(self, body: Body, reach: float | None = None, depth: float | None = None) -> Tool:
+    def add_tool(self, body: Body, reach: float | None = None, depth: float | None = None) -> Probe:
         """Let ground become grains around a body, which digs.
 
         reach, depth (m): how far beside and below it; None: what its shape needs.
         """
-        tool = Tool(body, self.grain, reach, depth)
+        tool = Probe(body, self.grain, reach, depth)
         self.tools.append(tool)
         return tool
 

@@ -19,7 +19,7 @@ from berm.kernels.terrain import stamp
 from berm.kernels.terrain import zone as kernels
 from berm.world.terrain.columns import Columns, whole
 from berm.world.terrain.packing import packing
-from berm.world.terrain.tools import Tool, sampled
+from berm.world.terrain.tools import Probe, sampled
 from berm.world.terrain.windows import Window, highest, part, union
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Zone:
 
     # ---- ground to grains -------------------------------------------------------------------
 
-    def convert(self, world: World, tools: list[Tool]) -> Window | None:
+    def convert(self, world: World, tools: list[Probe]) -> Window | None:
         """Make grains of the ground that tools come near; return the window that was lowered."""
         points, reach, depth = sampled(tools)
         if not len(points) or not np.isfinite(points).all():
@@ -155,7 +155,7 @@ class Zone:
         self._lower(world, tight, wanted, tools)
         return tight
 
-    def _lower(self, world: World, window: Window, wanted: Array, tools: list[Tool]) -> None:
+    def _lower(self, world: World, window: Window, wanted: Array, tools: list[Probe]) -> None:
         """Lower columns of a window; thaw, fill with grains and lay the shell; keep the ledger."""
         i0, j0 = window[0], window[2]
         columns, g, frame = self.columns, world.grains, self.frame(window)
@@ -205,7 +205,7 @@ class Zone:
                 return found[:count], kind[:count]
             self._room = int(1.5 * count)
 
-    def _free_places(self, found: Array, world: World, tools: list[Tool]) -> Array:
+    def _free_places(self, found: Array, world: World, tools: list[Probe]) -> Array:
         """Which places (k,) are free of grains and tools."""
         bad = np.zeros(len(found), np.bool_)
         if len(found):
