@@ -149,9 +149,10 @@ def scoop(merging, seed):
     rocks = add_rocks(
         world, 220, (0.14, 0.2), seed=seed, material=ROUGH, across=(12, 6), base=(0, 0, 0.02)
     )
-    # it waits upside left, goes down at one end, ahead through the rocks, turns up, and lifts
+    # it waits upside left, goes down at one end to 0.22 m above the floor, which is more than a
+    # rock, ahead through the rocks, turns up, and lifts
     times = (0.0, 4.0, 6.0, 9.0, 11.0, 13.0)
-    ways = ((0, 0, 0), (0, 0, 0), (0, 0, -1.7), (1.5, 0, -1.7), (1.5, 0, -1.5), (1.5, 0, 0.0))
+    ways = ((0, 0, 0), (0, 0, 0), (0, 0, -1.5), (1.5, 0, -1.5), (1.5, 0, -1.3), (1.5, 0, 0.0))
     turn = math.radians(-70)
     angles = (turn, turn, turn, turn, 0.0, 0.0)
     bucket = world.add_body(

@@ -93,21 +93,55 @@ def _along(b, p, n, bodies):
 
 
 @bare
-def drop_distant(first, reach, h, bodies, contacts):
+def _way(b, p, n, sign, h, bodies, pushed):
+    """How far (m) the point p of body b may go along sign x n in h (s): by itself, or pushed."""
+    push = pushed[b]
+    own = h * sign * _along(b, p, n, bodies)
+    return max(own, sign * (push[0] * n[0] + push[1] * n[1] + push[2] * n[2]), 0.0)
+
+
+@bare
+def drop_distant(first, reach, h, bodies, pushed, contacts):
     """Leave out contacts from `first` on that do not close in h (s).
 
-    Each of the two bodies may go on as it does, or be stopped by others; reach (m): how far they
-    may come nearer besides.
+    Each of the two bodies may go on as it does, be stopped by others, or be pushed (nb, 3) (m);
+    reach (m): how far they may come nearer besides.
     """
     kept = first
     for k in range(first, contacts.n[0]):
         n, p = contacts.normal[k], contacts.point[k]
-        one = max(-_along(contacts.a[k], p, n, bodies), 0.0)
-        two = max(_along(contacts.b[k], p, n, bodies), 0.0)
-        if contacts.gap[k] < reach + h * (one + two):
+        one = _way(contacts.a[k], p, n, -1.0, h, bodies, pushed)
+        two = _way(contacts.b[k], p, n, 1.0, h, bodies, pushed)
+        if contacts.gap[k] < reach + one + two:
             _copy(k, kept, contacts)
             kept += 1
     contacts.n[0] = kept
+
+
+@bare
+def blows(contacts, bodies, ball, h, margin, pushed):
+    """Note where bodies may be sent within h (s) by what strikes them; say whether any is.
+
+    What is slow would else meet only what is near enough at its own speed, and be struck into the
+    rest. margin: part of a body's size that is looked at anyhow. pushed (nb, 3) (m) goes on.
+    """
+    found = False
+    for k in range(contacts.n[0]):
+        n, p = contacts.normal[k], contacts.point[k]
+        for side in range(2):
+            one, other = contacts.a[k], contacts.b[k]
+            sign = -1.0
+            if side == 1:
+                one, other, sign = other, one, 1.0
+            if bodies.w[other] == 0.0:
+                continue
+            way = _way(one, p, n, sign, h, bodies, pushed)
+            known = _way(other, p, n, sign, h, bodies, pushed)
+            if way > contacts.gap[k] and way > known + margin * ball[other, 3]:
+                for c in range(3):
+                    pushed[other, c] = sign * way * n[c]
+                found = True
+    return found
 
 
 @bare

@@ -24,7 +24,7 @@ NLAW = 8
 # parameters
 EPS, TAU, SLIP, STILL, WARM = range(5)
 NPAR = 5
-STRAIGHT = 1e-6  # rad: less is no turn
+STRAIGHT, WHIRL = 1e-6, 1.0  # rad a step: less is no turn; of more no arc can be foretold
 CLING = 0.01  # of a body's mean radius: adhesion acts over gaps up to this
 
 
@@ -78,7 +78,7 @@ def _bend(a, b, n, own, bodies, h):
     """
     w, v = bodies.omega[a], bodies.omega[b]
     rate = math.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
-    if h * rate < STRAIGHT:
+    if h * rate < STRAIGHT or h * rate > WHIRL:
         return 0.0, 0.0, 0.0, 0.0
     rx, ry, rz = own[0] - bodies.x[a, 0], own[1] - bodies.x[a, 1], own[2] - bodies.x[a, 2]
     tx, ty, tz = w[1] * rz - w[2] * ry, w[2] * rx - w[0] * rz, w[0] * ry - w[1] * rx

@@ -13,6 +13,7 @@ import numpy as np
 from berm.kernels.jit import inner, jit
 from berm.kernels.multibody.blocks import no_plan
 from berm.kernels.multibody.broad_phase import centres, near_pairs
+from berm.kernels.multibody.contact_list import blows
 from berm.kernels.multibody.contact_rows import ROWS_A_CONTACT, contact_rows, keep_contacts
 from berm.kernels.multibody.impacts import bounce, strikes
 from berm.kernels.multibody.joints import add_loads, joint_rows, keep_joints, place_joints
@@ -38,6 +39,7 @@ from berm.kernels.multibody.solve import NSTATS, call_solver, grip
 from berm.kernels.multibody.sweeps import effective, residual
 
 ROWS_A_JOINT = 12
+PASSED_ON = 2  # times that a blow is passed on to the next body within a substep
 # columns of the statistics behind those of `solve`: of the last solve, m/s; contacts of bodies
 RESIDUAL, MET, DEEPEST = NSTATS, NSTATS + 1, NSTATS + 2
 NSTATS_A_STEP = NSTATS + 3
@@ -82,18 +84,21 @@ def touching(bodies, shapes, solids, h, meet):
     if not meet:
         return make_contacts(1)
     nb = bodies.kind.shape[0]
-    balls = np.empty((nb, 4))
-    centres(bodies, solids.ball, h, MARGIN, balls)
-    pairs = np.empty((8 * nb + 16, 2), np.int64)
-    count = near_pairs(bodies, solids.shaped, balls, solids.apart, pairs)
-    if count > pairs.shape[0]:
-        pairs = np.empty((count, 2), np.int64)
+    balls, pushed = np.empty((nb, 4)), np.zeros((nb, 3))
+    pairs, contacts = np.empty((8 * nb + 16, 2), np.int64), make_contacts(1)
+    for turn in range(PASSED_ON + 1):
+        centres(bodies, solids.ball, h, MARGIN, pushed, balls)
         count = near_pairs(bodies, solids.shaped, balls, solids.apart, pairs)
-    contacts = make_contacts(8 * count + 16)
-    find_contacts(pairs, count, balls, bodies, shapes, solids, h, contacts)
-    if contacts.n[0] > contacts.gap.shape[0]:
-        contacts = make_contacts(contacts.n[0])
-        find_contacts(pairs, count, balls, bodies, shapes, solids, h, contacts)
+        if count > pairs.shape[0]:
+            pairs = np.empty((count, 2), np.int64)
+            count = near_pairs(bodies, solids.shaped, balls, solids.apart, pairs)
+        contacts = make_contacts(8 * count + 16)
+        find_contacts(pairs, count, balls, bodies, shapes, solids, h, pushed, contacts)
+        if contacts.n[0] > contacts.gap.shape[0]:
+            contacts = make_contacts(contacts.n[0])
+            find_contacts(pairs, count, balls, bodies, shapes, solids, h, pushed, contacts)
+        if turn == PASSED_ON or not blows(contacts, bodies, solids.ball, h, MARGIN, pushed):
+            break
     return contacts
 
 

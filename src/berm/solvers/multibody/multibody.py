@@ -56,7 +56,8 @@ class Multibody:
 
     restitution: of all contacts between bodies, None: that of the materials; rough: whether there
     is friction between bodies; contacts: whether bodies meet each other here (a solver may see to
-    that itself); rolling: whether materials resist rolling.
+    that itself); rolling: whether materials resist rolling; compliance (m/N): of contacts between
+    bodies whose materials do not say.
     """
 
     def __init__(
@@ -67,12 +68,13 @@ class Multibody:
         rough: bool = True,
         contacts: bool = True,
         rolling: bool = False,
+        compliance: float = COMPLIANCE,
     ) -> None:
         if method not in METHODS:
             raise InputError("multibody: method", method, ", ".join(METHODS))
         self.method, self.passes = METHODS[method], passes
         self.restitution, self.rough, self.contacts = restitution, rough, contacts
-        self.rolling, self.warm = rolling, 1.0
+        self.rolling, self.compliance, self.warm = rolling, compliance, 1.0
         self.table = ShapeTable(_pack)
         self.units: dict[str, Array] = {}
         self.grouped: Array = np.zeros(0, np.int64)
@@ -221,7 +223,7 @@ class Multibody:
         """How rows are made and solved with substeps of h (s)."""
         par = np.zeros(cr.NPAR)
         pull = float(np.linalg.norm(gravity)) * h
-        par[cr.EPS], par[cr.TAU] = COMPLIANCE, max(DAMPING, 2.0 * h)
+        par[cr.EPS], par[cr.TAU] = self.compliance, max(DAMPING, 2.0 * h)
         par[cr.SLIP], par[cr.STILL], par[cr.WARM] = SLIP * pull, STILL * pull, self.warm
         quiet = NEVER if self.merging is None else self.merging.quiet
         return Means(
