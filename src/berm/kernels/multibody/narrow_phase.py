@@ -20,6 +20,7 @@ from berm.kernels.multibody.contact_list import (
     make_contacts,
     recall,
     remember,
+    take_over,
     thin,
 )
 from berm.kernels.multibody.sample_contacts import (
@@ -72,11 +73,12 @@ def min_size(one, two, ball):
 
 
 @jit
-def find_contacts(pairs, count, balls, bodies, shapes, solids, h, pushed, contacts):
+def find_contacts(pairs, count, balls, bodies, shapes, solids, h, pushed, old, anew, contacts):
     """Fill the contacts of all near pairs at the present poses; n[0] may exceed the room.
 
     Samples count that may touch within h (s), so that nothing passes through in a step. balls
-    (nb, 4): around the bodies, in the world. pushed (nb, 3): where a blow may send each.
+    (nb, 4): around the bodies, in the world. pushed (nb, 3): where a blow may send each. Pairs of
+    bodies of which none is to be looked at anew (nb,) keep their old contacts.
     """
     contacts.n[0] = 0
     places = np.empty((solids.samples.shape[0], 3))
@@ -84,8 +86,12 @@ def find_contacts(pairs, count, balls, bodies, shapes, solids, h, pushed, contac
     place_spheres(pairs, count, bodies, shapes, solids, placed, places)
     rel, speeds = np.empty((3, 4)), np.empty((2, 3))
     near = np.empty(most_samples(solids.first), np.int64)
+    at = np.int64(0)
     for pair in range(count):
         one, two = pairs[pair, 0], pairs[pair, 1]
+        if not (anew[one] or anew[two]):
+            at = take_over(old, at, one, two, contacts)
+            continue
         fast = top_speed(one, bodies, solids.ball) + top_speed(two, bodies, solids.ball)
         spin = fast - length(bodies.v[one]) - length(bodies.v[two])
         blow = length(pushed[one]) + length(pushed[two])

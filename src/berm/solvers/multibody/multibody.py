@@ -280,6 +280,7 @@ class Multibody:
             done += many
         self.finish(world, bad)
         if merging is not None:
+            merging.add_inner(world.bodies, h)
             if merging.merge(self, world):
                 self._keep_units(world.bodies)
             merging.merged = int((world.bodies.super_body >= 0).sum())
@@ -302,6 +303,7 @@ class Multibody:
         """Say in the report how the last step's rows were solved."""
         report.body_contacts = int(self.stats[substep.MET])
         report.overlap_max = max(report.overlap_max, float(self.stats[substep.DEEPEST]))
+        report.overlap_share = float(self.stats[substep.SHARE])
         report.factorisations = int(self.stats[solve.FACTORED])
         report.fallbacks = int(self.stats[solve.FAILED])
         if self.merging is not None:
@@ -318,7 +320,9 @@ class Multibody:
         """Put a state back."""
         memory = np.array(state["memory"], float)
         if memory.ndim != 2 or memory.shape[1] != MEMORY or not np.isfinite(memory).all():
-            raise InputError("state: contacts of bodies", memory.shape, "finite numbers (k, 10)")
+            raise InputError(
+                "state: contacts of bodies", memory.shape, f"finite numbers (k, {MEMORY})"
+            )
         if self.merging is not None:
             self.merging.restore(state["merging"])
         self.memory, self.known = memory, np.array(state["known"], np.int64)
