@@ -56,7 +56,8 @@ class Multibody:
 
     restitution: of all contacts between bodies, None: that of the materials; rough: whether there
     is friction between bodies; contacts: whether bodies meet each other here (a solver may see to
-    that itself); rolling: whether materials resist rolling.
+    that itself); rolling: whether materials resist rolling; compliance (m/N): of contacts between
+    bodies whose materials do not say.
     """
 
     def __init__(
@@ -67,12 +68,13 @@ class Multibody:
         rough: bool = True,
         contacts: bool = True,
         rolling: bool = False,
+        compliance: float = COMPLIANCE,
     ) -> None:
         if method not in METHODS:
             raise InputError("multibody: method", method, ", ".join(METHODS))
         self.method, self.passes = METHODS[method], passes
         self.restitution, self.rough, self.contacts = restitution, rough, contacts
-        self.rolling, self.warm = rolling, 1.0
+        self.rolling, self.compliance, self.warm = rolling, compliance, 1.0
         self.table = ShapeTable(_pack)
         self.units: dict[str, Array] = {}
         self.grouped: Array = np.zeros(0, np.int64)
@@ -221,7 +223,7 @@ class Multibody:
         """How rows are made and solved with substeps of h (s)."""
         par = np.zeros(cr.NPAR)
         pull = float(np.linalg.norm(gravity)) * h
-        par[cr.EPS], par[cr.TAU] = COMPLIANCE, max(DAMPING, 2.0 * h)
+        par[cr.EPS], par[cr.TAU] = self.compliance, max(DAMPING, 2.0 * h)
         par[cr.SLIP], par[cr.STILL], par[cr.WARM] = SLIP * pull, STILL * pull, self.warm
         quiet = NEVER if self.merging is None else self.merging.quiet
         return Means(
@@ -278,6 +280,7 @@ class Multibody:
             done += many
         self.finish(world, bad)
         if merging is not None:
+            merging.add_inner(world.bodies, h)
             if merging.merge(self, world):
                 self._keep_units(world.bodies)
             merging.merged = int((world.bodies.super_body >= 0).sum())
@@ -300,6 +303,7 @@ class Multibody:
         """Say in the report how the last step's rows were solved."""
         report.body_contacts = int(self.stats[substep.MET])
         report.overlap_max = max(report.overlap_max, float(self.stats[substep.DEEPEST]))
+        report.overlap_share = float(self.stats[substep.SHARE])
         report.factorisations = int(self.stats[solve.FACTORED])
         report.fallbacks = int(self.stats[solve.FAILED])
         if self.merging is not None:
@@ -316,7 +320,9 @@ class Multibody:
         """Put a state back."""
         memory = np.array(state["memory"], float)
         if memory.ndim != 2 or memory.shape[1] != MEMORY or not np.isfinite(memory).all():
-            raise InputError("state: contacts of bodies", memory.shape, "finite numbers (k, 10)")
+            raise InputError(
+                "state: contacts of bodies", memory.shape, f"finite numbers (k, {MEMORY})"
+            )
         if self.merging is not None:
             self.merging.restore(state["merging"])
         self.memory, self.known = memory, np.array(state["known"], np.int64)
