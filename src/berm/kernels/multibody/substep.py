@@ -122,14 +122,15 @@ def open_substep(bodies, joints, tags, shapes, solids, means, gravity, h, memory
     joints and in all, the free velocities u0, u, and the plan.
     """
     nb, nj = bodies.kind.shape[0], joints.kind.shape[0]
-    place_joints(joints, bodies)
+    axes = np.empty((3, 3))
+    place_joints(joints, bodies, axes)
     stiffen(joints, bodies, h)
     contacts = touching(bodies, shapes, solids, h, means.meet)
     recall(contacts, tags, memory)
     rows = make_rows(ROWS_A_JOINT * nj + ROWS_A_CONTACT * contacts.n[0] + ROWS_A_CONTACT)
     of_joints, m = np.int64(0), np.int64(0)
     for turn in range(2):
-        of_joints = joint_rows(joints, bodies, h, rows, np.int64(0), np.empty((3, 3)))
+        of_joints = joint_rows(joints, bodies, h, rows, np.int64(0), axes)
         m = contact_rows(contacts, bodies, means.law, gravity, h, means.par, rows, of_joints)
         if turn == 1 or not strikes(
             contacts, bodies, rows, of_joints, m, means.law, means.par, h
@@ -166,7 +167,7 @@ def close_substep(
     keep_contacts(contacts, bodies, rows, of_joints, m, share, by_bodies)
     memory = remember(contacts, tags, bodies)
     move_bodies(bodies, u, h)
-    place_joints(joints, bodies)
+    place_joints(joints, bodies, np.empty((3, 3)))
     return memory
 
 

@@ -78,6 +78,7 @@ class Multibody:
         self.table = ShapeTable(_pack)
         self.units: dict[str, Array] = {}
         self.grouped: Array = np.zeros(0, np.int64)
+        self.editions = (-1, -1)  # of the tables of bodies and joints that the arrays are of
         self.merging: Merging | None = None
         self.memory: Array = np.zeros((0, MEMORY))
         self.known: Array = np.zeros(0, np.int64)  # tags that were there in the last step
@@ -99,9 +100,10 @@ class Multibody:
             bodies.wake_all()
         if self.contacts:
             self.table.follow(bodies.shapes)
+        editions = (bodies.edition, joints.edition)
         key = (
-            bodies.tag.tobytes(), bodies.kind.tobytes(), tuple(map(id, bodies.shapes)),
-            joints.tag.tobytes(), joints.collides.tobytes(),
+            editions, bodies.kind.tobytes(), tuple(map(id, bodies.shapes)),
+            joints.collides.tobytes(),
         )  # fmt: skip
         if key != self.tabulated:
             joints.point_to_rows()
@@ -110,9 +112,13 @@ class Multibody:
             self.tabulated = key
         if self.materials != world.materials:
             self._mix(world.materials)
-        self.arrays = self._arrays(bodies)
+        if editions != self.editions:
+            self.joints = JointArrays(*(getattr(joints, name) for name in JointArrays._fields))
+            self.arrays = self._arrays(bodies)
+            self.editions = editions
+        elif self._regrouped(bodies):
+            self._take_units(bodies)
         refresh_all(self.arrays)
-        self.joints = JointArrays(*(getattr(joints, name) for name in JointArrays._fields))
         self.by_bodies, self.by_joints = np.zeros((bodies.n, 6)), np.zeros((bodies.n, 6))
         self.joint_load = np.zeros((joints.n, 6))
         self.stats[:] = 0.0
@@ -122,7 +128,7 @@ class Multibody:
     def _greet(self, bodies: Bodies) -> Array | None:
         """Look at the bodies that came since the last step, and at where the others stand now."""
         old = self.known
-        if np.array_equal(bodies.tag, old):
+        if bodies.tag.tobytes() == old.tobytes():
             return None
         new = ~np.isin(bodies.tag, old)
         self.known = bodies.tag.copy()
@@ -142,10 +148,14 @@ class Multibody:
                 "stiff": np.zeros((n, 3)),
             }  # fmt: skip
             self.grouped = np.full(n, -1)
-        if not np.array_equal(self.grouped, bodies.super_body):
+        if self._regrouped(bodies):
             self._take_units(bodies)
         columns = [name for name in BodyArrays._fields if name not in self.units]
         return BodyArrays(**{name: getattr(bodies, name) for name in columns}, **self.units)
+
+    def _regrouped(self, bodies: Bodies) -> bool:
+        """Whether somebody else has merged or woken bodies."""
+        return self.grouped.tobytes() != bodies.super_body.tobytes()
 
     def _take_units(self, bodies: Bodies) -> None:
         """Rows of the bodies that lead the super-bodies, and how many each leads."""
