@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from berm.core import checks
 from berm.core.errors import InputError
 from berm.machines.actuators import Actuator
@@ -67,6 +69,7 @@ class Tracks(Actuator):
     def attach(self, machine: Machine) -> None:
         """Take hold of the two bodies."""
         self._bodies = {side: machine.bodies[getattr(self, side)] for side in ("left", "right")}
+        self._gravity = np.asarray(machine.world.gravity, float)
         self._half = 0.5 * machine.mass
         self._give()
 
@@ -114,9 +117,10 @@ class Tracks(Actuator):
             body.belt(self.axle, self.state[side], self.across)
 
     def traction(self, side: str) -> float:
-        """What a track pushed the machine ahead with in the last step, N."""
+        """What the ground pushed a track ahead with in the last step, N, but for its inertia."""
         body = self._bodies[side]
-        return -float(body.force_from("joints") @ body.rotation[:, 0])
+        others = body.force_from("joints") + body.mass * self._gravity
+        return -float(others @ body.rotation[:, 0])
 
     def power(self) -> float:
         """What the belts gave, W, slip included."""
