@@ -224,11 +224,11 @@ def test_it_tips_where_its_margin_says():
         )
         tip = machine.tools["bucket"].tip
         load = machine.mass * (front - x) / (tip[0] - front)
-        for k in range(300):
+        for k in range(450):
             push = min(k / 120, share) * load * G  # slowly: else it rocks
             machine.bodies["bucket"].apply_force((0, 0, -push), machine.tools["bucket"].tip)
             world.step()
-        assert (machine.bodies["frame"].rotation[2, 0] < -0.02) == tips
+        assert (machine.bodies["frame"].rotation[2, 0] < -0.01) == tips
 
 
 # ---- motion ----------------------------------------------------------------------------------
@@ -299,12 +299,13 @@ def test_its_engine_limits_what_it_climbs():
     hill.add_body(berm.Plane(), name="ground", material="rough wall")
     climber = add(hill, "excavator", pose="carry")
     climber.command(throttle=1, left_track=1, right_track=1)
-    steps(hill, 3.0)
+    steps(hill, 5.0)
     up = climber.sensors()
     pull = up["left_traction"] + up["right_traction"]
     assert pull == pytest.approx(climber.mass * G * math.sin(0.5), rel=0.05)
-    assert 0.6 < up["speed"] < 1.2  # 96 kN: 110 kW are not enough for 1.5 m/s
-    assert pull * up["left_belt"] < 1.02 * 0.9 * 110e3
+    # 96 kN: 0.9 x 110 kW are not enough for 1.5 m/s
+    assert up["speed"] == pytest.approx(0.9 * 110e3 / pull, rel=0.15)
+    assert up["engine_speed"] > 180.0
 
 
 def job() -> list[Leg]:
