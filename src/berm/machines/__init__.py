@@ -18,7 +18,7 @@ _HOMES = {
     "Cylinder": "hydraulics", "Rotary": "hydraulics", "Lever": "hydraulics",
     "Hydraulics": "hydraulics",
     "Tool": "tool", "Implement": "tool", "margin": "stability",
-    "Leg": "operator", "Operator": "operator",
+    "Leg": "operator", "levers_to": "operator", "aim": "reach", "Operator": "operator",
     "Engine": "engine", "Converter": "engine", "Driveline": "engine",
 }  # fmt: skip
 

@@ -29,6 +29,7 @@ EFFICIENCY = 0.9  # of the pump
 CHECK = 0.99  # of the relief force: below, a check valve that has closed opens again
 CUSHION = 0.03  # of its way: from there to its end a ram goes ever more slowly
 SLOWEST = 0.3  # of its speed, there
+DAMPING = 0.03  # s: of oil and hoses; a boom that is stopped swings out within a second [M]
 STOP = 5e-4  # m or rad from the end of its way: there the valve is as good as closed,
 AWAY = 5e-3  # until the ram is so far away
 
@@ -127,8 +128,8 @@ class Lever:
                 f"lever {self.control!r}: flow", self.flow, "above 0 m^3/s: one, or (out, in)"
             )
 
-    def attach(self, joint: Driven) -> None:
-        """Take hold of the joint, and close the valve."""
+    def attach(self, joint: Driven, bears: float) -> None:
+        """Take hold of the joint, and close the valve on what it bears (N, N m)."""
         self.ram, self.turns = joint, isinstance(joint, Hinge)
         if self.turns != isinstance(self.moves, Rotary):
             allowed = "a Cylinder with a ram or slider, a Rotary with a hinge"
@@ -140,18 +141,21 @@ class Lever:
         self.pull, self.push = self.moves.efforts()
         out, back = self.moves.areas
         self.out, self.back = out, back
-        self.close()
+        self.close(bears)
 
     # ---- what it does to its joint ----------------------------------------------------------
 
-    def close(self) -> None:
-        """Hold the oil under the pressure that it has; port valves open above the relief."""
+    def close(self, force: float | None = None) -> None:
+        """Hold the oil under the pressure that it has; port valves open above the relief.
+
+        force (N, N m): what it bears, None: what it bore in the last step.
+        """
         low, high = (self.low, self.high) if math.isfinite(self.high - self.low) else (0.0, 1.0)
         self.ram.release()
         give = self.moves.compliance(low, high, self.ram.position)
         pull, push = self.moves.efforts(PORT)
-        force = min(max(self.effort(), -pull), push)
-        self.ram.hold((pull, push), give)
+        force = min(max(self.effort() if force is None else force, -pull), push)
+        self.ram.hold((pull, push), give, DAMPING)
         # compressed already: else the load would sink until the oil bears it
         self.ram.joints.target[self.ram.row] += give * force
 
@@ -255,7 +259,7 @@ class Hydraulics(Actuator):
     def attach(self, machine: Machine) -> None:
         """Close all valves."""
         for lever in self.levers:
-            lever.attach(driven(machine, lever.joint))
+            lever.attach(driven(machine, lever.joint), machine.bears.get(lever.joint, 0.0))
             self.state[f"{lever.control}.before"] = lever.position()
 
     def pump_flow(self) -> float:

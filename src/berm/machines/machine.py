@@ -144,6 +144,7 @@ class Machine:
         frames = assembly.pose(wanted_pose(label, design, pose))
         positions = assembly.positions(frames)
         turn = rotation_about((0.0, 0.0, 1.0), math.radians(angle))
+        self.bears = assembly.bears(frames, turn.T @ np.asarray(world.gravity, float))
         placed = {k: Frame(where + turn @ f.origin, turn @ f.turn) for k, f in frames.items()}
         self.bodies: dict[str, Body] = {}
         self.joints: dict[str, Joint] = {}
@@ -286,6 +287,14 @@ class Machine:
         total = sum(body.mass * body.centre for body in bodies)
         return np.asarray(total / self.mass)
 
+    def position(self, joint: str) -> float:
+        """Where a joint is, m or rad."""
+        found = self.joints.get(joint)
+        if not isinstance(found, Driven):
+            known = [name for name, one in self.joints.items() if isinstance(one, Driven)]
+            raise InputError(f"machine {self.name!r}: joint", joint, ", ".join(known))
+        return found.position
+
     def sensors(self) -> dict[str, Any]:
         """What the machine measures now, by name: numbers, and arrays (3,) of places (SI)."""
         first = next(iter(self.bodies.values()))
@@ -319,7 +328,7 @@ class Machine:
 
     @property
     def load(self) -> float:
-        """Mass (kg) in the body that the design names for it: in its tool, or by the force on it."""
+        """Mass (kg) in the body that the design names: in its tool, or by the force on it."""
         assert self.design.load is not None
         for tool in self.tools.values():
             if tool.tool.body == self.design.load:

@@ -25,6 +25,9 @@ from berm.machines.excavator import (
 from berm.machines.machine import Machine
 
 
+SLACK = 0.03  # m beyond the way of a cylinder: near enough, for a machine that rocks
+
+
 def lengths(boom: float, stick: float, bucket: float) -> dict[str, float]:
     """Lengths (m) of cylinders at these angles (rad): of the boom from level, then each bend."""
     first, second, third = planes(boom, stick, bucket)
@@ -62,7 +65,8 @@ def angles(out: float, up: float, attack: float) -> tuple[float, float, float]:
 def aim(machine: Machine, tip: npt.ArrayLike, attack: float = -0.5 * math.pi) -> dict[str, float]:
     """Positions of joints, by name, that bring the teeth of an excavator to a point (3,), m.
 
-    attack (rad): see `angles`. The angle of the swing is that nearest to where it is.
+    attack (rad): see `angles`. The angle of the swing is that nearest to where it is. What is less
+    than 3 cm beyond the way of a cylinder is cut to it.
     """
     what = f"machine {machine.name!r}: aim"
     point = checks.vector(f"{what}: tip", tip, "three finite numbers, m")
@@ -70,15 +74,16 @@ def aim(machine: Machine, tip: npt.ArrayLike, attack: float = -0.5 * math.pi) ->
     turn = frame.rotation
     drawn = np.asarray(machine.design.bodies["frame"].at, float)
     x, y, z = (turn.T @ (point - frame.position) + drawn).tolist()
-    here = float(machine.sensors()["swing"])
+    here = machine.position("swing")
     swing = math.atan2(y, x)
     swing += math.tau * round((here - swing) / math.tau)
     found = {"swing": swing, **lengths(*angles(math.hypot(x, y), z, attack))}
     for name, value in found.items():
         low, high = machine.design.joints[name].limits or (-math.inf, math.inf)
-        if not low <= value <= high:
+        if not low - SLACK <= value <= high + SLACK:
             raise InputError(
                 f"{what}: {name}", round(value, 4), f"{low:.4g} to {high:.4g} m: another place "
                 "or another angle of attack",
             )  # fmt: skip
+        found[name] = min(max(value, low), high)
     return found

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from berm.core import checks
 from berm.core.errors import InputError
 from berm.machines.actuators import Actuator
@@ -15,6 +17,8 @@ from berm.machines.hydraulics import EFFICIENCY
 
 if TYPE_CHECKING:
     from berm.machines.machine import Machine
+
+GUARD = 0.95  # of the engine's power that is free
 
 
 @dataclass
@@ -67,7 +71,8 @@ class Tracks(Actuator):
     def attach(self, machine: Machine) -> None:
         """Take hold of the two bodies."""
         self._bodies = {side: machine.bodies[getattr(self, side)] for side in ("left", "right")}
-        self._half = 0.5 * machine.mass
+        self._gravity = np.asarray(machine.world.gravity, float)
+        self._inertia = 2.0 * machine.mass
         self._give()
 
     def act(self, controls: Mapping[str, float], dt: float) -> bool:
@@ -78,10 +83,10 @@ class Tracks(Actuator):
             top *= min(self.engine.speed / (self.engine.high * RPM), 1.0)
         loads = {side: self.traction(side) for side in self.state}
         used = {side: max(loads[side] * self.state[side], 0.0) for side in self.state}
-        if self.engine is not None:
-            taken = sum(used.values()) / (EFFICIENCY * max(self.engine.speed, 1.0))
-            self.engine.state["driveline"] = taken
         power = self._power()
+        if self.engine is not None:  # its pumps never take more than it has: it does not die
+            taken = min(sum(used.values()), GUARD * power) / EFFICIENCY
+            self.engine.state["driveline"] = taken / max(self.engine.speed, 1.0)
         for side, sign in (("left", -1.0), ("right", 1.0)):
             if self.levers:
                 wanted = controls[f"{side}_track"]
@@ -94,8 +99,9 @@ class Tracks(Actuator):
             way = math.copysign(1.0, now if now != 0.0 else wanted)
             own = max(0.5 * power, power - sum(used.values()) + used[side])
             can = min(0.5 * self.pull, own / abs(now) if now != 0.0 else math.inf)
-            # yields as if half the machine went with it: with less it would swing from step to step
-            spare = (can - way * loads[side]) * dt / self._half
+            # a belt yields slowly, as if it were much heavier than what it pulls of the machine, ahead
+            # or about: else its pull would swing from step to step
+            spare = (can - way * loads[side]) * dt / self._inertia
             self.state[side] = now + way * max(min(way * step, spare), -abs(now))
         if self.state != before:
             self._give()
@@ -114,9 +120,10 @@ class Tracks(Actuator):
             body.belt(self.axle, self.state[side], self.across)
 
     def traction(self, side: str) -> float:
-        """What a track pushed the machine ahead with in the last step, N."""
+        """What the ground pushed a track ahead with in the last step, N, but for its inertia."""
         body = self._bodies[side]
-        return -float(body.force_from("joints") @ body.rotation[:, 0])
+        others = body.force_from("joints") + body.mass * self._gravity
+        return -float(others @ body.rotation[:, 0])
 
     def power(self) -> float:
         """What the belts gave, W, slip included."""

@@ -19,7 +19,7 @@ from berm.core.report import StepReport
 from berm.core.shapes import Plane
 from berm.machines.base import add
 from berm.machines.machine import Machine
-from berm.machines.operator import Leg, steer_along, steer_to
+from berm.machines.operator import Leg, levers_to, steer_along, steer_to
 from berm.scenes.base import SCENES, Outcome, Scene, Usual
 from berm.scenes.parts.driving import KEYS, drive_loader
 from berm.scenes.parts.history import History
@@ -230,17 +230,12 @@ def slowly(machine: Machine, speed: float) -> dict[str, float]:
 
 def pose(machine: Machine, lift: float, tilt: float) -> dict[str, float]:
     """Levers that bring boom and bucket to lengths (m) of their cylinders."""
-    wanted = {"lift": lift, "tilt": tilt}
-    return {
-        name: min(max(8.0 * (length - ram(machine, name)), -1.0), 1.0)
-        if abs(length - ram(machine, name)) > 0.01 else 0.0
-        for name, length in wanted.items()
-    }  # fmt: skip
+    return levers_to(machine, {"lift": lift, "tilt": tilt})
 
 
 def ram(machine: Machine, name: str) -> float:
     """Length (m) of a cylinder."""
-    return float(machine.sensors()[name])
+    return machine.position(name)
 
 
 def at(machine: Machine) -> Array:

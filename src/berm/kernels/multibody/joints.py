@@ -193,7 +193,8 @@ def _free_direction(j, joints, bodies, h, rows, m, axes, ax, ay, az, bx, by, bz)
         if mode == SPEED:
             head_for(m - 1, rows, joints.target[j], sigma, least, most)
         elif mode == HOLD:
-            hold(m - 1, rows, bodies, here - joints.target[j], joints.give[j] + FIRM, STEPS * h, h)
+            tau = max(joints.settle[j], STEPS * h)
+            hold(m - 1, rows, bodies, here - joints.target[j], joints.give[j] + FIRM, tau, h)
             rows.lower[m - 1], rows.upper[m - 1] = least, most
         elif mode == POSITION:
             wanted = (joints.target[j] - here) / max(joints.settle[j], h)
