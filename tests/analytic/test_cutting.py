@@ -45,7 +45,7 @@ def cut(
 ) -> tuple[float, float, float]:
     """Draft, lift (N) and the angle of the plane (degrees)."""
     soil = Strength(density, c, math.radians(phi), math.radians(delta), ca)
-    row = [depth, width, math.radians(rake), math.radians(slope), speed, surcharge, *pile, ends]
+    row = [depth, width, math.radians(rake), math.radians(slope), speed, surcharge, *pile, ends, 2]
     out = np.zeros((1, 3))
     cut_table(soil, np.array([row], float), gravity, out)
     return float(out[0, 0]), float(out[0, 1]), math.degrees(out[0, 2])

@@ -42,7 +42,8 @@ class Cut(NamedTuple):
     """How a tool stands in the ground (SI, rad).
 
     depth is square to the ground; surcharge (Pa) lies on it all over; pile (N/m) is the weight of
-    what is pushed, a triangle of `pile_length` (m) that is highest at the tool.
+    what is pushed, a triangle of `pile_length` (m) that is highest at the tool. ends: how those of
+    the edge that stand in soil resist, and `open_ends`, how many they are, 0 to 2.
     """
 
     depth: float
@@ -54,6 +55,7 @@ class Cut(NamedTuple):
     pile: float
     pile_length: float
     ends: int
+    open_ends: float
 
 
 @bare
@@ -103,14 +105,15 @@ def wedge(soil, cut, gravity, rake, beta):
     ends = 0.0
     if cut.ends == CRESCENTS:  # [MA77]: slices of a cone about both ends of the edge
         side = math.cos(rake) / math.sin(rake) * d / reach
-        spread = reach / w * math.sqrt(max(1.0 - side * side, 0.0))
+        spread = 0.5 * cut.open_ends * reach / w * math.sqrt(max(1.0 - side * side, 0.0))
         weight *= 1.0 + 2.0 / 3.0 * spread
         cohesion *= 1.0 + spread
         surcharge *= 1.0 + spread
     elif cut.ends == SHEARED:  # [PGD83]: the ends of the wedge slide along the soil beside it
         pressure = soil.density * gravity * d / 3.0 * math.cos(cut.slope) + over
         shear = soil.cohesion + (1.0 - math.sin(phi)) * pressure * math.tan(phi)
-        ends = shear * d * reach * math.cos(phi) / math.sin(rake + beta + phi + soil.tool_friction)
+        shear *= 0.5 * cut.open_ends * d * reach * math.cos(phi)
+        ends = shear / math.sin(rake + beta + phi + soil.tool_friction)
     force = weight + cohesion + surcharge
     force += soil.adhesion * d * n_ca + soil.density * cut.speed * cut.speed * d * n_a
     push = (cut.pile - held) * (math.cos(cut.slope) * math.tan(phi) + math.sin(cut.slope))
@@ -193,10 +196,10 @@ def penetration(soil, thickness, length, depth, gravity):
 
 @jit
 def cut_table(soil, cuts, gravity, out):
-    """Fill out (k, 3) with `resistance` of each row of cuts (k, 9): draft, lift, beta."""
+    """Fill out (k, 3) with `resistance` of each row of cuts (k, 10): draft, lift, beta."""
     for k in range(cuts.shape[0]):
         c = cuts[k]
-        cut = Cut(c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], int(c[8]))
+        cut = Cut(c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], int(c[8]), c[9])
         out[k, 0], out[k, 1], out[k, 2] = resistance(soil, cut, gravity)
 
 
