@@ -14,7 +14,7 @@ import numpy as np
 
 from berm.kernels.jit import bare, inner, jit
 from berm.kernels.terrain.columns import settle_height, take, whole
-from berm.kernels.terrain.cutting import SHEARED, Cut, Strength, draft_at, penetration, resistance
+from berm.kernels.terrain.cutting import SHEARED, Cut, Strength, penetration, resistance
 from berm.kernels.terrain.holding import MOST_CROSSED, held_section
 
 SECTIONS = 4  # of a tool's width, each with its own depth
@@ -193,7 +193,7 @@ def section_forces(field, soils, gravity, x, y, z, dx, dy, rake, width, thicknes
     slope = min(max(math.atan(rise / far), -STEEPEST), STEEPEST)
     cut = Cut(firm * math.cos(slope), width, rake + slope, slope, 0.0, over, pile, length, SHEARED,
               ends)  # fmt: skip
-    draft, lift, beta = resistance(ground, cut, gravity)
+    draft, lift, _ = resistance(ground, cut, gravity)
     alone, alone_lift = draft, lift
     if pile > 0.0:
         bare_cut = Cut(cut.depth, width, rake + slope, slope, 0.0, over, 0.0, 1.0, SHEARED, ends)
@@ -326,7 +326,7 @@ def receiver(tools, edges, profiles, soils, t, x, y, z):
     for u in range(tools.count.shape[0]):
         if u == t or tools.count[u] < 3:
             continue
-        up = along_z(tools.turn[u], tools.opens[u])
+        up = row_of(tools.turn[u], 2, tools.opens[u])
         if up < 0.3 or loose_volume(tools.held[u], soils) >= tools.room[u]:
             continue
         first, last = edges[u, 0], edges[u, 1]

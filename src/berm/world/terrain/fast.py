@@ -9,10 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from berm.core.bodies import Body
+from berm.core.errors import InputError
 from berm.core.joints import Distance
 from berm.core.profile import Profile
 from berm.core.rotations import matrix_of
 from berm.core.saved import Saved
+from berm.core.shapes import Box
 from berm.kernels.terrain import digging as kernels
 from berm.world.terrain.columns import Columns
 from berm.world.terrain.windows import Window
@@ -83,6 +85,8 @@ class Fast:
 
     def __init__(self, columns: Columns, origin: tuple[float, float]) -> None:
         self.columns, self.handles = columns, list[FastTool]()
+        self.world: World | None = None
+        self.ground: Body | None = None
         self.gravity = np.zeros(3)
         self.table = np.array([
             (one.density, one.loose_density, one.cohesion, math.radians(one.friction_angle),
@@ -101,21 +105,40 @@ class Fast:
         self.marks = np.zeros(1 + columns.height.size, np.int64)
         self.changed = np.zeros(kernels.HEAD + 2 * columns.height.size, np.int64)
 
-    def add(self, body: Body, profile: Profile, world: World, ground: Body) -> FastTool:
+    def attach(self, world: World, ground: Body) -> None:
+        """Be of the terrain of this world, whose boundary is the body `ground`."""
+        self.world, self.ground = world, ground
+        self.gravity = world.gravity
+
+    def add(self, body: Body, profile: Profile | None) -> FastTool:
         """Let a body dig. One that forces move is resisted by two rows against the ground."""
+        if self.world is None or self.ground is None:
+            raise InputError(f"tool {body.name!r}", "no world", "world.add_terrain first")
+        if body not in self.world.bodies:
+            raise InputError(f"tool {body.name!r}", "a stranger", "a body of the terrain's world")
+        if any(one.body is body for one in self.handles):
+            raise InputError(f"tool {body.name!r}", "added twice", "each body once")
+        if profile is None and isinstance(body.shape, Box):
+            profile = Profile.of_box(body.shape)
+        if not isinstance(profile, Profile):
+            raise InputError(f"tool {body.name!r}: profile", profile, "a Profile; a Box has one")
         handle = FastTool(self, body, profile, len(self.handles))
-        held = self.tools
+        before = self.tools
         self.handles.append(handle)
         self.tools = self._arrays()
         for name in SAVED:
-            getattr(self.tools, name)[:-1] = getattr(held, name)
+            getattr(self.tools, name)[:-1] = getattr(before, name)
         if body.dynamic:
             edge = body.position + body.rotation @ np.asarray(profile.points)[0]
-            handle.rows = tuple(
-                world.add_joint(Distance(body, ground, edge, edge + FAR * np.array(way),
-                                         name=f"{what} of {body.name}", motor=(0.0, 0.0)))
-                for what, way in (("digging", (1.0, 0.0, 0.0)), ("pressing", (0.0, 0.0, -1.0)))
-            )  # type: ignore[assignment]  # fmt: skip
+            along, down = (
+                Distance(body, self.ground, edge, edge + FAR * np.array(way), name=name,
+                         motor=(0.0, 0.0))
+                for name, way in ((f"digging of {body.name}", (1.0, 0.0, 0.0)),
+                                  (f"pressing of {body.name}", (0.0, 0.0, -1.0)))
+            )  # fmt: skip
+            self.world.add_joint(along)
+            self.world.add_joint(down)
+            handle.rows = along, down
         return handle
 
     def _arrays(self) -> kernels.Tools:
