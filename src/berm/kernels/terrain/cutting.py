@@ -23,8 +23,8 @@ PLANE, SHEARED, CRESCENTS = range(3)  # what is at both ends of the edge
 LEAST_RAKE = math.radians(10.0)
 LEAST_BETA = math.radians(2.0)
 ROOM = math.radians(10.0)  # for planes to fail in, whatever the rake
-PLANES = 24  # looked at, before the best of them is refined
-GOLDEN, REFINED = 0.5 * (math.sqrt(5.0) - 1.0), 26
+PLANES = 12  # looked at, before the best of them is refined
+GOLDEN, REFINED = 0.5 * (math.sqrt(5.0) - 1.0), 20
 TINY = 1e-12
 
 
@@ -130,6 +130,23 @@ def draft_at(soil, cut, gravity, rake, beta):
 
 
 @bare
+def settled_rake(soil, cut):
+    """The rake that counts: upright at most, as a face that hangs over carries soil under it."""
+    free = math.pi - soil.friction - soil.tool_friction
+    return max(min(cut.rake, 0.5 * math.pi + cut.slope, free - ROOM), LEAST_RAKE)
+
+
+@bare
+def draft_without_pile(soil, cut, gravity, beta):
+    """What draft and lift of a plane at beta would be without what is pushed (N)."""
+    c = cut
+    alone = Cut(c.depth, c.width, c.rake, c.slope, c.speed, c.surcharge, 0.0, 1.0, c.ends,
+                c.open_ends)  # fmt: skip
+    back, lift = draft_at(soil, alone, gravity, settled_rake(soil, cut), beta)
+    return max(back, 0.0), lift
+
+
+@bare
 def resistance(soil, cut, gravity):
     """Draft (N, along the ground, against the tool), lift (N, off the ground), beta (rad).
 
@@ -138,9 +155,8 @@ def resistance(soil, cut, gravity):
     """
     if cut.depth <= 0.0 or cut.width <= 0.0:
         return 0.0, 0.0, 0.0
-    free = math.pi - soil.friction - soil.tool_friction
-    rake = max(min(cut.rake, 0.5 * math.pi + cut.slope, free - ROOM), LEAST_RAKE)
-    most = min(0.5 * math.pi, free - rake)
+    rake = settled_rake(soil, cut)
+    most = min(0.5 * math.pi, math.pi - soil.friction - soil.tool_friction - rake)
     step = (most - LEAST_BETA) / PLANES
     best, at = math.inf, LEAST_BETA
     for k in range(PLANES):

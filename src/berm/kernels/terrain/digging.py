@@ -14,7 +14,14 @@ import numpy as np
 
 from berm.kernels.jit import bare, inner, jit
 from berm.kernels.terrain.columns import settle_height, take, whole
-from berm.kernels.terrain.cutting import SHEARED, Cut, Strength, penetration, resistance
+from berm.kernels.terrain.cutting import (
+    SHEARED,
+    Cut,
+    Strength,
+    draft_without_pile,
+    penetration,
+    resistance,
+)
 from berm.kernels.terrain.holding import MOST_CROSSED, held_section
 
 SECTIONS = 4  # of a tool's width, each with its own depth
@@ -193,11 +200,10 @@ def section_forces(field, soils, gravity, x, y, z, dx, dy, rake, width, thicknes
     slope = min(max(math.atan(rise / far), -STEEPEST), STEEPEST)
     cut = Cut(firm * math.cos(slope), width, rake + slope, slope, 0.0, over, pile, length, SHEARED,
               ends)  # fmt: skip
-    draft, lift, _ = resistance(ground, cut, gravity)
+    draft, lift, beta = resistance(ground, cut, gravity)
     alone, alone_lift = draft, lift
     if pile > 0.0:
-        bare_cut = Cut(cut.depth, width, rake + slope, slope, 0.0, over, 0.0, 1.0, SHEARED, ends)
-        alone, alone_lift, _ = resistance(ground, bare_cut, gravity)
+        alone, alone_lift = draft_without_pile(ground, cut, gravity, beta)
     elif loose >= deep:  # a heap: it is pushed off as a whole where that is easier
         section = pile_ahead(field, x, y, dx, dy, z)
         if section >= 0.0:
@@ -249,6 +255,19 @@ def split(masses, share, part):
         m = masses[k] if share >= 1.0 else min(whole(share * masses[k]), masses[k])
         part[k] = m
         masses[k] -= m
+
+
+@bare
+def foot(field, soils, x, y, dx, dy, reach):
+    """The column where soil comes to rest that is pushed to a place and rolls on along (dx, dy)."""
+    i, j = column(field, x, y)
+    for step in range(1, FAR):
+        a, b = column(field, x + step * reach * dx, y + step * reach * dy)
+        k = soil_below(field, soils.shape[0], i, j, field.height[i, j])
+        if field.height[i, j] - field.height[a, b] <= reach * soils[k, REPOSE]:
+            break
+        i, j = a, b
+    return i, j
 
 
 @inner
@@ -315,7 +334,7 @@ def sweep(field, soils, tools, t, edge, top, dx, dy, keeps, taken, part, covered
                     tools.held[t, k] += part[k]
                 room -= min(room, amount)
             away = now + 0.8 * reach
-            a, b = column(field, x + away * dx, y + away * dy)
+            a, b = foot(field, soils, x + away * dx, y + away * dy, dx, dy, reach)
             lay(field, soils, taken, a, b)
             touch(field, a, b, changed)
 

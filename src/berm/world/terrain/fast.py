@@ -190,7 +190,7 @@ class Fast:
         if not count:
             return None
         nodes = self.changed[kernels.HEAD : kernels.HEAD + count]
-        self.columns.moving = np.union1d(self.columns.moving, nodes)
+        self.columns.moving = np.concatenate([self.columns.moving, nodes])
         return i0, i1, j0, j1
 
     def _resist(self, world: World, one: FastTool) -> None:
