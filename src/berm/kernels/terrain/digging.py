@@ -110,8 +110,8 @@ def row_of(turn, k, v):
 def column(field, x, y):
     """The column at a place, or the nearest."""
     nx, ny = field.height.shape
-    i = min(max(int(math.floor((x - field.x) / field.cell + 0.5)), 0), nx - 1)
-    j = min(max(int(math.floor((y - field.y) / field.cell + 0.5)), 0), ny - 1)
+    i = min(max(round((x - field.x) / field.cell), 0), nx - 1)
+    j = min(max(round((y - field.y) / field.cell), 0), ny - 1)
     return i, j
 
 
@@ -120,10 +120,10 @@ def soil_below(field, kinds, i, j, z):
     """The soil of the ground at height z, or of what is nearest to it from above."""
     layers = field.of.shape[0]
     level, area, found = field.rock[i, j], field.cell * field.cell, -1
-    for l in range(layers):
-        if field.volume[l, i, j] > 0.0:
-            found = l
-            level += field.volume[l, i, j] / area
+    for n in range(layers):
+        if field.volume[n, i, j] > 0.0:
+            found = n
+            level += field.volume[n, i, j] / area
             if z < level:
                 break
     if found >= 0:
@@ -289,18 +289,17 @@ def sweep(field, soils, tools, t, edge, top, dx, dy, keeps, taken, part, covered
         high = max(high, edge[k, 0], before[k, 0])
         left = min(left, edge[k, 1], before[k, 1])
         right = max(right, edge[k, 1], before[k, 1])
-    nx, ny = field.height.shape
-    i0 = max(int(math.ceil((low - reach - field.x) / field.cell)), 0)
-    i1 = min(int(math.floor((high + reach - field.x) / field.cell)), nx - 1)
-    j0 = max(int(math.ceil((left - reach - field.y) / field.cell)), 0)
-    j1 = min(int(math.floor((right + reach - field.y) / field.cell)), ny - 1)
+    ny = field.height.shape[1]
+    i0, j0 = column(field, low - reach, left - reach)
+    i1, j1 = column(field, high + reach, right + reach)
     room = tools.room[t] - loose_volume(tools.held[t], soils)
     for i in range(i0, i1 + 1):
         x = field.x + i * field.cell
         for j in range(j0, j1 + 1):
             y = field.y + j * field.cell
             along = ((x - edge[0, 0]) * wx + (y - edge[0, 1]) * wy) / wide
-            if along < 0.0 or along >= 1.0:
+            cover = min(max(0.5 + min(along, 1.0 - along) * wide / field.cell, 0.0), 1.0)
+            if cover <= 0.0:
                 continue
             now, was = 0.0, 0.0
             for k in range(2):
@@ -318,7 +317,7 @@ def sweep(field, soils, tools, t, edge, top, dx, dy, keeps, taken, part, covered
             at = min(max(-was / (now - was), 0.0), 1.0)
             z = (1.0 - at) * (before[0, 2] + along * (before[1, 2] - before[0, 2]))
             z += at * (edge[0, 2] + along * (edge[1, 2] - edge[0, 2]))
-            drop = (min(field.height[i, j], top) - z) * fresh / (1.0 - done)
+            drop = (min(field.height[i, j], top) - z) * cover * fresh / (1.0 - cover * done)
             if drop <= 0.0:
                 continue
             taken[:] = 0.0
@@ -420,6 +419,14 @@ def place(tools, t, edges, profile):
     return sx, sy, level
 
 
+@bare
+def rim(field, middle, sx, sy, end, other):
+    """Height (m) over which soil runs at one end of a mouth: of that end, or of soil around it."""
+    out = 1.0 if end[0] > other[0] else -1.0
+    s = end[0] + out * AHEAD * field.cell
+    return max(end[1], blend(field.height, field, middle[0] + s * sx, middle[1] + s * sy))
+
+
 @inner
 def resist(field, soils, tools, t, edge, dx, dy, rake, gravity):
     """Write the forces that a tool meets at full strength."""
@@ -474,7 +481,12 @@ def dig(field, soils, tools, gravity, tangent, covered, marks, changed):
     for t in range(number):
         sx, sy, level = place(tools, t, edges, profiles[t])
         middle = 0.5 * (edges[t, 0] + edges[t, 1])
-        section, s, z = held_section(profiles[t], tools.count[t], tangent, crossed, is_mouth)
+        last = tools.count[t] - 1
+        edge = rim(field, middle, sx, sy, profiles[t, 0], profiles[t, last])
+        lip = rim(field, middle, sx, sy, profiles[t, last], profiles[t, 0])
+        section, s, z = held_section(
+            profiles[t], tools.count[t], edge, lip, tangent, crossed, is_mouth
+        )
         tools.room[t] = section * tools.width[t]
         tools.load[t, 0], tools.load[t, 1] = middle[0] + s * sx, middle[1] + s * sy
         tools.load[t, 2] = z

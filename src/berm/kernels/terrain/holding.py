@@ -1,4 +1,4 @@
-"""How much loose soil lies in a bucket as it stands: what its shell bears from below, and a heap."""
+"""How much loose soil lies in a bucket as it stands: what its shell bears, and a heap on it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ MOST_CROSSED = 8  # sides that an upright line may cross
 
 
 @bare
-def held_section(profile, count, tangent, crossed, is_mouth):
+def held_section(profile, count, edge, lip, tangent, crossed, is_mouth):
     """Area (m^2) of soil in a section of a bucket, and its middle (m).
 
     profile (count, 2): s (level) and z of the shell from the edge to the lip; the mouth is between
-    the two. Soil lies where shell is below it. It slopes by `tangent` down to the edge and the lip
-    at most, over which it runs. crossed, is_mouth (MOST_CROSSED,): scratch.
+    the two. Soil lies where shell is below it, and slopes by `tangent` at most down to the edge and
+    the lip, over which it runs: at heights `edge` and `lip` (m), those of the soil in which they
+    are. crossed, is_mouth (MOST_CROSSED,): scratch.
     """
     if count < 3:
         return 0.0, profile[0, 0], profile[0, 1]
@@ -41,8 +42,8 @@ def held_section(profile, count, tangent, crossed, is_mouth):
                 at -= 1
             crossed[at], is_mouth[at] = z, k == last
             n += 1
-        surface = min(profile[0, 1] + tangent * abs(s - profile[0, 0]),
-                      profile[last, 1] + tangent * abs(s - profile[last, 0]))  # fmt: skip
+        surface = min(edge + tangent * abs(s - profile[0, 0]),
+                      lip + tangent * abs(s - profile[last, 0]))  # fmt: skip
         for k in range(0, n - 1, 2):
             if is_mouth[k]:
                 continue
@@ -61,6 +62,7 @@ def sections(profiles, tangent, out):
     """Fill out (k, 3) with `held_section` of profiles (k, count, 2)."""
     crossed, is_mouth = np.empty(MOST_CROSSED), np.empty(MOST_CROSSED, np.bool_)
     for k in range(profiles.shape[0]):
+        p = profiles[k]
         out[k, 0], out[k, 1], out[k, 2] = held_section(
-            profiles[k], profiles.shape[1], tangent, crossed, is_mouth
+            p, p.shape[0], p[0, 1], p[p.shape[0] - 1, 1], tangent, crossed, is_mouth
         )
