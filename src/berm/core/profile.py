@@ -51,7 +51,7 @@ class Profile:
         along = mouth / np.linalg.norm(mouth)
         opens = opens - (opens @ along) * along
         if not np.linalg.norm(opens) > FLAT:
-            raise InputError("profile: opens", self.opens, "a direction that is not along the mouth")
+            raise InputError("profile: opens", self.opens, "a direction not along the mouth")
         across = np.cross(along, opens / np.linalg.norm(opens))
         off = np.abs((points - points[0]) @ across).max()
         if off > FLAT * max(1.0, float(np.linalg.norm(mouth))):

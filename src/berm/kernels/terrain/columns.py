@@ -179,6 +179,8 @@ def slide_pair(
     for k in range(kinds):
         if mass[layers + k, a, b] > 0.0:
             tangent = min(tangent, soils[k, 0])
+    if tangent == np.inf:  # room without mass, of rounding, would hold the ground below it
+        volume[layers, a, b] = loose = 0.0
     moved = 0.0
     if loose > 0.0 and d - far * tangent > STILL:
         t = min(0.5 * rate * (d - far * tangent), loose / area)
@@ -287,8 +289,8 @@ def slide(
 
 @jit
 def slides(
-    mass, volume, rock, height, covered, of, soils, area, cell, gravity, rate, nodes, passes, marked,
-    window,
+    mass, volume, rock, height, covered, of, soils, area, cell, gravity, rate, nodes, passes,
+    marked, window,
 ):  # fmt: skip
     """Let slopes around nodes slide `passes` times; return the nodes that may slide on, sorted.
 

@@ -306,7 +306,8 @@ def sweep(field, soils, tools, t, edge, top, dx, dy, keeps, taken, part, covered
                 share = along if k == 1 else 1.0 - along
                 now += share * ((edge[k, 0] - x) * dx + (edge[k, 1] - y) * dy)
                 was += share * ((before[k, 0] - x) * dx + (before[k, 1] - y) * dy)
-            if abs(now) < 0.75 * reach and not covered[i, j]:
+            deep = edge[0, 2] + along * (edge[1, 2] - edge[0, 2]) - THIN < field.height[i, j]
+            if deep and abs(now) < 0.75 * reach and not covered[i, j]:
                 covered[i, j] = True
                 marks[0] += 1
                 marks[marks[0]] = i * ny + j

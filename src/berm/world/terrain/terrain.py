@@ -21,7 +21,7 @@ from berm.core.soil import Soil, soil
 from berm.world.terrain.columns import Columns
 from berm.world.terrain.fast import Fast, FastTool
 from berm.world.terrain.tools import Tool
-from berm.world.terrain.windows import Window, highest, part, wider
+from berm.world.terrain.windows import Window, highest, part, union, wider
 from berm.world.terrain.zone import DEEPER, EVERY, Zone
 
 if TYPE_CHECKING:
@@ -42,8 +42,9 @@ Layers = Sequence[tuple["str | Soil", float | None]]
 class Ledger:
     """Where the mass of each soil is, kg: arrays (K,) in the order of `Terrain.soils`.
 
-    ground: in columns; live: in grains that move; carried: in tools of the tier "fast"; waiting:
-    for a grain to become one (below 0: lent in advance); left: fell over the field's edge. `error` is what is missing of what there was.
+    ground: in columns; live: in grains that move; carried: by tools of the tier "fast"; waiting:
+    for a grain to become one (below 0: lent in advance); left: fell over the field's edge. `error`
+    is what is missing of what there was.
     """
 
     ground: Array
@@ -219,11 +220,12 @@ class Terrain:
             frame = np.array([*self.origin, self.cell])
             zone.leave(world, frame, self.columns.height)
             changed.append(zone.give_back(world, self.tools))
-        changed.append(self.fast.act(world))
+        dug = self.fast.act(world)
         if (turn == 1 or self.fast.handles) and len(self.columns.moving):
             covered = zone.cover | zone.pit | self.fast.covered
             gravity = float(np.linalg.norm(world.gravity))
-            changed.append(self.columns.slide(covered, gravity))
+            dug = union(dug, self.columns.slide(covered, gravity))
+        changed.append(dug)
         if zone.live or zone.window:
             zone.swell(world)
         for window in changed:
