@@ -19,6 +19,7 @@ _HOMES = {
     "Material": "berm.core.materials",
     "material": "berm.core.materials",
     "calibrate": "berm.core.materials",
+    "Profile": "berm.core.profile",
     "Soil": "berm.core.soil",
     "soil": "berm.core.soil",
     "Cloth": "berm.core.cloth",

@@ -33,6 +33,7 @@ from berm.core.motion import Keyframes as Keyframes
 from berm.core.motion import Linear as Linear
 from berm.core.motion import Spin as Spin
 from berm.core.motion import Steered as Steered
+from berm.core.profile import Profile as Profile
 from berm.core.report import StepReport as StepReport
 from berm.core.shapes import Box as Box
 from berm.core.shapes import Capsule as Capsule

@@ -212,6 +212,8 @@ def slide_pair(
     for k in range(kinds):
         if mass[layers + k, a, b] > 0.0:
             tangent = min(tangent, soils[k, 0])
+    if tangent == np.inf:  # room without mass, of rounding, would hold the ground below it
+        volume[layers, a, b] = loose = 0.0
     moved = 0.0
     if loose > 0.0 and d - far * tangent > STILL:
         t = min(0.5 * rate * (d - far * tangent), loose / area)
@@ -316,3 +318,31 @@ def slide(
     for s in range(found):
         marked[fresh[s] // ny, fresh[s] % ny] = False
     return found, total
+
+
+@jit
+def slides(
+    mass, volume, rock, height, covered, of, soils, area, cell, gravity, rate, nodes, passes,
+    marked, window,
+):  # fmt: skip
+    """Let slopes around nodes slide `passes` times; return the nodes that may slide on, sorted.
+
+    Those that are covered wait. window (4,) is widened to what changed.
+    """
+    ny = height.shape[1]
+    waiting = np.empty(0, np.int64)
+    for _ in range(passes):
+        hidden = np.empty(nodes.shape[0], np.bool_)
+        for s in range(nodes.shape[0]):
+            hidden[s] = covered[nodes[s] // ny, nodes[s] % ny]
+        waiting = np.concatenate((waiting, nodes[hidden]))
+        nodes = nodes[~hidden]
+        fresh = np.empty(25 * nodes.shape[0], np.int64)
+        count, _ = slide(
+            mass, volume, rock, height, covered, of, soils, area, cell, gravity, rate, nodes,
+            nodes.shape[0], marked, fresh, window,
+        )  # fmt: skip
+        nodes = np.sort(fresh[:count])
+        if count == 0:
+            break
+    return np.unique(np.concatenate((nodes, waiting)))

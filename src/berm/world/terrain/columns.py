@@ -165,23 +165,10 @@ class Columns:
         ])  # fmt: skip
         nx, ny = self.shape
         window = np.array([nx, 0, ny, 0])
-        waiting: list[Array] = []
-        for _ in range(passes):
-            hidden = covered.reshape(-1)[self.moving]
-            if hidden.any():  # asked again once nothing lives there
-                waiting.append(self.moving[hidden])
-                self.moving = self.moving[~hidden]
-            fresh = np.empty(25 * len(self.moving), np.int64)
-            count, _ = kernels.slide(
-                self.mass, self.volume, self.rock, self.height, covered, self.of, table, self.area,
-                self.cell, gravity, RATE, self.moving, len(self.moving), self._marked, fresh,
-                window,
-            )  # fmt: skip
-            self.moving = np.sort(fresh[:count])
-            if not count:
-                break
-        if waiting:
-            self.moving = np.union1d(self.moving, np.concatenate(waiting))
+        self.moving = kernels.slides(
+            self.mass, self.volume, self.rock, self.height, covered, self.of, table, self.area,
+            self.cell, gravity, RATE, self.moving, passes, self._marked, window,
+        )  # fmt: skip
         if window[0] >= window[1]:
             return None
         i0, i1, j0, j1 = window.tolist()

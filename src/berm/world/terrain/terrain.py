@@ -14,13 +14,15 @@ from berm.core import checks
 from berm.core.bodies import Body
 from berm.core.errors import InputError
 from berm.core.materials import material
+from berm.core.profile import Profile
 from berm.core.saved import Saved
 from berm.core.shapes import HeightField
 from berm.core.soil import Soil, soil
 from berm.world.terrain.columns import Columns
+from berm.world.terrain.fast import Fast, FastTool
 from berm.world.terrain.giving import give_back
 from berm.world.terrain.tools import Probe
-from berm.world.terrain.windows import Window, highest, part, wider
+from berm.world.terrain.windows import Window, highest, part, union, wider
 from berm.world.terrain.zone import DEEPER, EVERY, Zone
 
 if TYPE_CHECKING:
@@ -41,12 +43,14 @@ Layers = Sequence[tuple["str | Soil", float | None]]
 class Ledger:
     """Where the mass of each soil is, kg: arrays (K,) in the order of `Terrain.soils`.
 
-    ground: in columns; live: in grains that move; waiting: for a grain to become one (below 0: lent
-    in advance); left: fell over the field's edge. `error` is what is missing of what there was.
+    ground: in columns; live: in grains that move; carried: by tools of the tier "fast"; waiting:
+    for a grain to become one (below 0: lent in advance); left: fell over the field's edge. `error`
+    is what is missing of what there was.
     """
 
     ground: Array
     live: Array
+    carried: Array
     waiting: Array
     left: Array
     start: Array
@@ -54,7 +58,7 @@ class Ledger:
     @property
     def total(self) -> Array:
         """All of it (K,), kg."""
-        return np.asarray(self.ground + self.live + self.waiting + self.left)
+        return np.asarray(self.ground + self.live + self.carried + self.waiting + self.left)
 
     @property
     def error(self) -> Array:
@@ -105,6 +109,7 @@ class Terrain:
         self.columns = Columns(bottom, tops, self.cell, self.soils, of)
         self.zone = Zone(self.columns, self.origin, self.grain, most)
         self.tools: list[Probe] = []
+        self.fast = Fast(self.columns, self.origin)
         self.start = self.columns.masses
         self.body: Body | None = None
 
@@ -162,8 +167,8 @@ class Terrain:
         """Where all its mass is."""
         zone = self.zone
         return Ledger(
-            self.columns.masses, zone.masses(world), zone.reserve.copy(), zone.lost.copy(),
-            self.start.copy(),
+            self.columns.masses, zone.masses(world), self.fast.masses, zone.reserve.copy(),
+            zone.lost.copy(), self.start.copy(),
         )  # fmt: skip
 
     def __repr__(self) -> str:
@@ -179,6 +184,7 @@ class Terrain:
         """Become a boundary of this world, and let its grains know their soils."""
         ground = material("rough wall").replace(name="ground")
         self.body = world.add_body(self.field, name=self.name, material=ground)
+        self.fast.attach(world, self.body)
         world.grains.keep_homes()
         kinds = []
         for one in self.soils:
@@ -196,6 +202,13 @@ class Terrain:
         self.tools.append(tool)
         return tool
 
+    def add_fast_tool(self, body: Body, profile: Profile | None = None) -> FastTool:
+        """Let a body dig in the tier "fast": no grains, forces by the earthmoving equation.
+
+        profile: from its cutting edge to its lip; None: the face of a box.
+        """
+        return self.fast.add(body, profile)
+
     def act(self, world: World) -> None:
         """Make grains of ground around tools, ground of grains that rest; let slopes slide."""
         zone, turn = self.zone, world.step_count % EVERY
@@ -208,9 +221,12 @@ class Terrain:
             frame = np.array([*self.origin, self.cell])
             zone.leave(world, frame, self.columns.height)
             changed.append(give_back(zone, world, self.tools))
-            covered = zone.cover | zone.pit if len(self.columns.moving) else zone.cover
+        dug = self.fast.act(world)
+        if (turn == 1 or self.fast.handles) and len(self.columns.moving):
+            covered = zone.cover | zone.pit | self.fast.covered
             gravity = float(np.linalg.norm(world.gravity))
-            changed.append(self.columns.slide(covered, gravity))
+            dug = union(dug, self.columns.slide(covered, gravity))
+        changed.append(dug)
         if zone.live or zone.window:
             zone.swell(world)
         for window in changed:
@@ -242,17 +258,21 @@ class Terrain:
 
     def state(self) -> dict[str, Any]:
         """Everything that a restart needs beside the grains and the body."""
-        return {"columns": self.columns.state(), "zone": self.zone.state()}
+        return {
+            "columns": self.columns.state(), "zone": self.zone.state(), "fast": self.fast.state(),
+        }  # fmt: skip
 
     def check(self, saved: Saved) -> None:
         """Refuse a state that is not one of this terrain."""
         self.columns.check(saved.part("columns"))
         self.zone.check(saved.part("zone"))
+        self.fast.check(saved.part("fast"))
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put back what `state` returned."""
         self.columns.restore(state["columns"])
         self.zone.restore(state["zone"])
+        self.fast.restore(state["fast"])
 
 
 def _rock(rock: npt.ArrayLike, surface: Array) -> Array:
