@@ -64,7 +64,9 @@ def test_recordings_without_ground_open_as_ever(tmp_path):
     world.run(0.1, recorders=[berm.Recorder(path)])
     with h5py.File(path, "r+") as file:  # as berm wrote it before there was terrain
         index = file["frames"][:]
-        names = [name for name in index.dtype.names if not name.startswith(("ground", "soils", "led"))]
+        names = [
+            name for name in index.dtype.names if not name.startswith(("ground", "soils", "led"))
+        ]
         old = np.zeros(len(index), [(name, index.dtype[name]) for name in names])
         for name in names:
             old[name] = index[name]
