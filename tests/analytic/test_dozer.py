@@ -80,7 +80,7 @@ def test_its_levers_take_a_few_seconds_and_hold():
     assert high > 1.0
     steps(world, 1.0)
     assert machine.tools["blade"].tip[2] == pytest.approx(high, abs=2e-3)
-    assert 1.5 < time_to(world, machine, "lift", -1.0, "lift", 1.4) < 4.0
+    assert 0.8 < time_to(world, machine, "lift", -1.0, "lift", 1.2) < 3.0
     assert 1.0 < time_to(world, machine, "angle", 1.0, "angle", ANGLE) < 3.0
     steps(world, 0.3)
     left, right = machine.tools["blade"].edge
