@@ -42,7 +42,7 @@ def test_capacity_is_that_of_the_profile_and_of_a_hip_roof():
 
 @pytest.mark.parametrize(
     ("machine", "struck", "heaped"),
-    [("excavator", 0.70, 0.98), ("loader", 2.6, 3.3), ("truck", 9.2, 12.5), ("dozer", 0.62, 4.1)],
+    [("excavator", 0.70, 0.98), ("loader", 2.6, 3.3), ("truck", 10.0, 13.5), ("dozer", 0.62, 4.1)],
 )
 def test_tools_of_machines_hold_what_their_class_does(machine, struck, heaped):
     tool = next(iter(design_of(machine).tools.values()))

@@ -24,7 +24,6 @@ from berm.machines.excavator import (
 )
 from berm.machines.machine import Machine
 
-
 SLACK = 0.03  # m beyond the way of a cylinder: near enough, for a machine that rocks
 
 
