@@ -58,8 +58,8 @@ class Zone:
     grain (m): mean radius; most: live grains; kinds: materials by soil, as the world numbers them;
     own: soil by material, -1 for others; pit (nx, ny): columns whose ground is grains now; cover:
     with a live grain within a column; placed: mass (kg) that became grains in each; seen (m):
-    surface with grains; reserve, lost (K,) kg: mass that waits for a grain (below 0: that was
-    lent), and that left over the edge.
+    surface with grains; reserve, lost, turned (K,) kg: mass that waits for a grain (below 0: that
+    was lent), that left over the edge, and of all ground that ever became grains.
     """
 
     def __init__(
@@ -79,6 +79,7 @@ class Zone:
         self.reserve = np.zeros(len(columns.soils))
         self.lost = np.zeros(len(columns.soils))
         self.counts = Counts()
+        self.turned = np.zeros(len(columns.soils))
         self.live = 0
         self.full = False  # the zone is smaller than tools want it: too many grains live
         self.gap = grain * self.packing.gap(columns.cell / grain)
@@ -240,6 +241,7 @@ class Zone:
                 scale = min(max((due[k] + self.reserve[k]) / usual, SCALES[0]), SCALES[1])
                 mass[live] = whole(mass[live] * scale)
                 g.m[rows] = whole(g.m[rows] * scale)
+            self.turned[k] += due[k]
             self.reserve[k] += due[k] - mass[live].sum() - g.m[rows].sum()
             born = np.arange(g.n, g.n + int(live.sum()))
             self._put(world, found[live], mass[live], k)
@@ -299,7 +301,7 @@ class Zone:
             "placed": self.placed.copy(),
             "window": np.array(self.window or (), np.int64),
             "looked": np.array(self.looked or (), np.int64), "reserve": self.reserve.copy(),
-            "lost": self.lost.copy(), "counts": dict(vars(self.counts)), "live": self.live,
+            "lost": self.lost.copy(), "turned": self.turned.copy(), "counts": dict(vars(self.counts)), "live": self.live,
             "full": self.full,
         }  # fmt: skip
 
@@ -314,6 +316,7 @@ class Zone:
             if len(found) not in (0, 4):
                 raise saved.refuse(name, found.tolist(), "none or four numbers")
         saved.array("reserve", np.float64, self.reserve.shape)
+        saved.array("turned", np.float64, self.reserve.shape, 0.0)
         saved.array("lost", np.float64, self.lost.shape, 0.0)
         for name in vars(self.counts):
             saved.part("counts").whole(name, -(2**62))
@@ -328,6 +331,7 @@ class Zone:
             None if not len(state[name]) else tuple(state[name].tolist())
             for name in ("window", "looked")
         )
-        self.reserve[:], self.lost[:] = state["reserve"], state["lost"]
+        for name in ("reserve", "lost", "turned"):
+            getattr(self, name)[:] = state[name]
         self.counts = Counts(**state["counts"])
         self.live, self.full = int(state["live"]), bool(state["full"])
