@@ -8,8 +8,6 @@ again. Geometry alone: what a contact does is decided in `contact_rows`.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from berm.kernels.geometry.distance import BOX, CAPSULE, CONE, PLANE
