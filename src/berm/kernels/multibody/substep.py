@@ -195,8 +195,8 @@ def advance(
             a, b = contacts.a[k], contacts.b[k]
             soft = means.law[bodies.material[a], bodies.material[b], GIVE] > 0.0
             if contacts.gap[k] < 0.0 and not soft:
-                share = -contacts.gap[k] / (2.0 * smaller(a, b, bodies))
-                stats[SHARE] = max(stats[SHARE], share)
+                part = -contacts.gap[k] / (2.0 * smaller(a, b, bodies))
+                stats[SHARE] = max(stats[SHARE], part)
         memory = close_substep(
             bodies, joints, tags, contacts, rows, of_joints, m, u, h, share, joint_load, by_bodies,
             by_joints,
