@@ -301,7 +301,8 @@ class Zone:
             "placed": self.placed.copy(),
             "window": np.array(self.window or (), np.int64),
             "looked": np.array(self.looked or (), np.int64), "reserve": self.reserve.copy(),
-            "lost": self.lost.copy(), "turned": self.turned.copy(), "counts": dict(vars(self.counts)), "live": self.live,
+            "lost": self.lost.copy(), "turned": self.turned.copy(),
+            "counts": dict(vars(self.counts)), "live": self.live,
             "full": self.full,
         }  # fmt: skip
 
