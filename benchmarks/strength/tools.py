@@ -83,7 +83,7 @@ def _world(case: Case, x: Array, r: Array, soil: berm.Material, substeps: int, *
 def measure(
     name: str, radius: float, deep: float, substeps: int, keep: Path, soil: berm.Material,
     **options: Any,
-) -> tuple[float, float, float, float, float]:  # fmt: skip
+) -> tuple[float, ...]:  # fmt: skip
     """Return mean force on the last two thirds of the way (N), its scatter, the mean overlap (radii), speed of grains
     (m/s, root mean square) and wall seconds a simulated second.
     """
@@ -109,11 +109,13 @@ def measure(
         motion=Linear(velocity, start=0.2),
     )  # fmt: skip
     world.run(0.2)
-    forces, speeds, overlaps = [], [], []
+    forces, speeds, overlaps, gives, taken = [], [], [], [], []
     start, ends = time.process_time(), case.way / case.speed
     for _ in range(round(ends / world.dt)):
         report = world.step()
         forces.append(-np.sign(velocity[axis]) * world.body("tool").force[axis])
+        gives.append(report.give)
+        taken.append(report.substeps)
         overlaps.append(report.overlap_mean / radius)
         speeds.append(float(np.sqrt((world.grains.velocity**2).sum(axis=1).mean())))
     spent = (time.process_time() - start) / ends
@@ -121,7 +123,8 @@ def measure(
     force = np.array(forces[cut:])
     return (
         float(force.mean()), float(force.std()), float(np.mean(overlaps[cut:])),
-        float(np.mean(speeds[cut:])), spent,
+        float(np.mean(speeds[cut:])), float(np.mean(gives[cut:])), float(np.mean(taken[cut:])),
+        spent,
     )  # fmt: skip
 
 
@@ -148,12 +151,13 @@ def main() -> None:
         for radius in args.radius:
             for deep in args.deep if name == "blade" else [0.0]:
                 for n in args.substeps:
-                    f, s, over, v, wall = measure(
+                    f, s, over, v, give, taken, wall = measure(
                         name, radius, deep, n, args.keep, soil, **options
                     )
                     print(
                         f"{name} r {radius * 100:g} cm deep {deep:g} n {n}: {f:.0f} +- {s:.0f} N, "
-                        f"overlap {over:.4f} r, speed {v:.3f} m/s, {wall:.2f} CPU s/s", flush=True,
+                        f"overlap {over:.4f} r, gives {give:.4f} r, {taken:.1f} substeps, "
+                        f"speed {v:.3f} m/s, {wall:.2f} CPU s/s", flush=True,
                     )
 
 

@@ -17,6 +17,7 @@ class StepReport:
     iterations: int = 0
     substeps: int = 0
     overlap_mean: float = 0.0  # m, over touching pairs
+    give: float = 0.0  # radii, by which contacts give way as sweeps do not converge; p2
     overlap_max: float = 0.0  # m, walls included
     residual: float = 0.0  # largest displacement of a grain or vertex in the last substep, m
     kinetic_energy: float = 0.0  # J, of grains, bodies and cloth
