@@ -64,7 +64,9 @@ def packing(case: Case, radius: float, soil: berm.Material, keep: Path) -> tuple
         return kept["x"], kept["r"]
 
 
-def _world(case: Case, x: Array, r: Array, soil: berm.Material, substeps: int, **options: Any) -> Any:
+def _world(
+    case: Case, x: Array, r: Array, soil: berm.Material, substeps: int, **options: Any
+) -> Any:
     world = berm.World(
         solver=berm.P2(substeps=substeps, **options), gravity=(0, 0, -case.gravity), seed=1
     )
@@ -157,7 +159,8 @@ def main() -> None:
                     print(
                         f"{name} r {radius * 100:g} cm deep {deep:g} n {n}: {f:.0f} +- {s:.0f} N, "
                         f"overlap {over:.4f} r, gives {give:.4f} r, {taken:.1f} substeps, "
-                        f"speed {v:.3f} m/s, {wall:.2f} CPU s/s", flush=True,
+                        f"speed {v:.3f} m/s, {wall:.2f} CPU s/s",
+                        flush=True,
                     )
 
 

@@ -143,8 +143,7 @@ class Form(ABC):
     def _effort(self) -> str:
         p2 = self.p2
         return (
-            f"solver {p2.name}: a step takes {p2.taken:,} substeps of {p2.iterations:,} "
-            "iterations"
+            f"solver {p2.name}: a step takes {p2.taken:,} substeps of {p2.iterations:,} iterations"
         )
 
     def state(self) -> dict[str, Any]:

@@ -35,6 +35,7 @@ from berm.solvers.walls.walls import Walls
 
 Array = npt.NDArray[Any]
 
+GIVE = 0.02  # radii: blades lose less than a tenth of their force, docs/theory/p2.md
 MEMORY = 0.5  # the largest that is stable for every wavelength, docs/theory/p2.md
 
 
@@ -60,7 +61,7 @@ class P2(Solver):
     substeps: int = whole(10, 1, 100_000, "substeps a step")
     give: float | None = number(
         None, 1e-4, 1.0, "how far loaded contacts may give way as a sweep does not converge: "
-        "substeps are chosen for it, from `substeps` up (form sweep); none: always as many",
+        "substeps are chosen for it, from `substeps` up; none: 0.02 with sweeps, else always as many",
         "radii",
     )  # fmt: skip
     substeps_most: int = whole(200, 1, 100_000, "substeps a step where `give` chooses them")
@@ -110,6 +111,8 @@ class P2(Solver):
             raise InputError("solver p2: adhesion_area", self.adhesion_area, ", ".join(areas))
         if self.give is not None and self.averaging != "sweep":
             raise InputError("solver p2: give", self.give, "none, or averaging='sweep' with it")
+        given = GIVE if self.averaging == "sweep" else None
+        self.gives = given if self.give is None else self.give
         if self.acceleration > 0 and self.averaging != "mass":
             raise InputError(
                 "solver p2: acceleration", self.acceleration, "0, or averaging='mass' with it"
@@ -198,7 +201,7 @@ class P2(Solver):
             for walls in (self.walls, self.body_walls):
                 walls.renumber(moved)
         self.kinds = world.bodies.material.astype(np.int32)
-        self.fineness.choose(dt, self.give, self.substeps, self.substeps_most)
+        self.fineness.choose(dt, self.gives, self.substeps, self.substeps_most)
         self._scale_impulses(self.fineness.rescale(dt), world.grains)
         return StepReport(iterations=self.iterations, substeps=self.taken, grains=world.grains.n)
 
@@ -258,7 +261,7 @@ class P2(Solver):
         report.overlap_max = most[at.OVERLAP_MAX]
         report.kinetic_energy = total[at.ENERGY]
         report.give = self.fineness.note(stats, self.memory, self.last_dt)
-        if report.contacts > world.grains.n:  # a bed, not grains that hit each other
+        if self.form.conserving and report.contacts > world.grains.n:  # a bed, no lone impacts
             typical = float(world.grains.radius.mean())
             self.fineness.warn_of_overlaps(report.overlap_mean, typical)
         if self.multibody.active:
