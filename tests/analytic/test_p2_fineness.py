@@ -82,7 +82,8 @@ def falling(radius, layers, wide, **options):
     side, high = wide * pitch + 0.2 * radius, 3 * layers * pitch
     world = berm.World(solver=berm.P2(**options))
     world.add_body(
-        berm.Box((side, side, high), inside=True, open_top=True), material=soil.replace(name="side"),
+        berm.Box((side, side, high), inside=True, open_top=True),
+        material=soil.replace(name="side"),
         position=(side / 2, side / 2, high / 2),
     )  # fmt: skip
     world.add_grains(place, radius, material=soil)

@@ -111,13 +111,13 @@ def test_shear_laws_are_the_formulas():
     assert force == pytest.approx([-0.8, 0, 0]) and kept == pytest.approx([1.6e-5, 0, 0])
 
 
-@pytest.mark.parametrize("module, law", [
+@pytest.mark.parametrize(("module", "law"), [
     (tangential_coulomb, tangential_coulomb.Coulomb),
     (tangential_capped, tangential_capped.Capped),
     (tangential_history, tangential_history.History),
 ])  # fmt: skip
 @pytest.mark.parametrize(("pull", "size"), [(0.0, 0.0), (0.5, 0.4), (1.0, 0.8)])
-def test_the_dampers_pull_counts_for_coulombs_limit_as_far_as_it_is_told_to(module, law, pull, size):
+def test_pull_counts_for_coulombs_limit_as_told(module, law, pull, size):
     """Friction of mu = 0.4 at a normal force of -2 N; with all of it mu |f_n|, as it was."""
     force, _ = shear(module, law(pull=pull), (1.0, 0, 0), (50.0, 0, 0), -2.0)
     assert force == pytest.approx([-size, 0, 0])

@@ -71,7 +71,8 @@ class Fineness:
         if overlap > DEEP * radius and not self.warned:
             self.warned = True
             warnings.warn(
-                f"grains overlap by {overlap / radius:.2g} radii on the mean, and slip through each "
-                f"other: take more substeps (now {self.taken}), stiffer materials or larger grains",
+                f"grains overlap by {overlap / radius:.2g} radii on the mean, and slip through "
+                f"each other: take more substeps (now {self.taken}), stiffer materials or larger "
+                "grains",
                 stacklevel=6,
             )

@@ -61,7 +61,7 @@ class P2(Solver):
     substeps: int = whole(10, 1, 100_000, "substeps a step")
     give: float | None = number(
         None, 1e-4, 1.0, "how far loaded contacts may give way as a sweep does not converge: "
-        "substeps are chosen for it, from `substeps` up; none: 0.02 with sweeps, else always as many",
+        "substeps are chosen for it, from `substeps` up; none: 0.02 with sweeps, else not at all",
         "radii",
     )  # fmt: skip
     substeps_most: int = whole(200, 1, 100_000, "substeps a step where `give` chooses them")
