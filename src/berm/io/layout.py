@@ -45,7 +45,15 @@ from berm.io import ground
 
 FORMAT = "berm recording 2"
 EXTRA_WIDTH = 32
-EVENTS = ("start", "close", "material", "body", "cloth", "terrain", "extra")  # of the log; all else are notes
+EVENTS = (
+    "start",
+    "close",
+    "material",
+    "body",
+    "cloth",
+    "terrain",
+    "extra",
+)  # of the log; all else are notes
 
 FIELDS = (
     "position", "velocity", "bodies", "cloths", "ground", "overlap", "force", "rotation",

@@ -20,6 +20,7 @@ from berm.core.shapes import HeightField
 from berm.core.soil import Soil, soil
 from berm.world.terrain import height_maps, sources
 from berm.world.terrain.columns import Columns
+from berm.world.terrain.sight import Sight
 from berm.world.terrain.tools import Tool
 from berm.world.terrain.windows import Window, highest, part, wider
 from berm.world.terrain.zone import DEEPER, EVERY, Zone
@@ -105,6 +106,7 @@ class Terrain:
         self.soils, of, tops = _layers(layers, surface, bottom)
         self.columns = Columns(bottom, tops, self.cell, self.soils, of)
         self.zone = Zone(self.columns, self.origin, self.grain, most)
+        self.sight = Sight(self.columns)
         self.tools: list[Tool] = []
         self.start = self.columns.masses
         self.body: Body | None = None
@@ -190,12 +192,6 @@ class Terrain:
         found: Array = np.maximum(self.zone.seen, self.columns.height)
         return found
 
-    @property
-    def loose(self) -> Array:
-        """Thickness (nx, ny) m of the soil that was moved and lies on the ground."""
-        found: Array = self.columns.loose / self.columns.area
-        return found
-
     def shell(self, world: World) -> Array:
         """(n,) which grains are the fixed ones below the ground, that nobody sees."""
         g = world.grains
@@ -274,10 +270,11 @@ class Terrain:
         self.zone.own[self.zone.kinds] = np.arange(len(self.soils))
 
     def _lay(self, window: Window) -> None:
-        """Bring the field of contacts up to date: below the grains where there are some.
+        """Bring the field of contacts up to date, below the grains where there are some; tell it.
 
         It is never raised where a live grain is: that would throw it.
         """
+        self.sight.touch(window)
         window = wider(window, BESIDE + 1, self.columns.shape)
         around = wider(window, BESIDE + 1, self.columns.shape)
         here, pit = part(window, around), self.zone.pit[part(around)]
@@ -309,6 +306,7 @@ class Terrain:
         """Put back what `state` returned."""
         self.columns.restore(state["columns"])
         self.zone.restore(state["zone"])
+        self.sight.touch()
 
 
 def _rock(rock: npt.ArrayLike, surface: Array) -> Array:
