@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 
 COLUMN = np.dtype([("column", "i4"), ("height", "f4"), ("loose", "f4"), ("soil", "u1")])
-SEEN = ("height", "loose", "soil")  # as in `Sight`
 LEDGER = np.dtype([(name, "f8") for name in ("ground", "live", "waiting", "left")])
 INDEX = ("ground", "ground_row", "soils", "ledger_row")  # what a frame says of its ground
 
@@ -97,8 +96,8 @@ class GroundWriter:
         i, j = np.mgrid[here]
         now = np.empty(i.shape, COLUMN)
         now["column"] = i * ny + j
-        for field, values in zip(SEEN, (sight.heights, sight.loose, sight.soil), strict=True):
-            now[field] = values[here]
+        now["height"], now["loose"] = sight.heights[here], sight.loose[here]
+        now["soil"] = sight.soil[here]
         now = now.ravel()
         if not len(self._known):
             return now
