@@ -111,9 +111,7 @@ class GroundReader:
         self._start, self._rows = -1, 0
         self._ground = np.zeros(0, COLUMN)
 
-    def read(
-        self, index: Any, shape: tuple[int, int], tables: Mapping[str, Any]
-    ) -> GroundFrame:
+    def read(self, index: Any, shape: tuple[int, int], tables: Mapping[str, Any]) -> GroundFrame:
         """Return the ground that a frame's entry in the index names."""
         start, count = int(index["ground_row"]), int(index["ground"])
         if start != self._start or count < self._rows:
