@@ -1,10 +1,10 @@
 """VTKHDF for ParaView: grains as points that change in number, all else as triangles.
 
 `out.vtkhdf` holds the grains, `out_fixed_bodies.vtkhdf` and `out_moving_bodies.vtkhdf` the bodies
-that stay and those that move, `out_cloths.vtkhdf` the cloths, `out_ground.vtkhdf` a terrain.  One file with all would be a
-transient collection, which VTK 9.3 (ParaView 5.12) does not read and VTK 9.7 reads without its
-time; transient PolyData is read by all.  The layout is that of VTK's file format specification,
-version 2.0.
+that stay and those that move, `out_cloths.vtkhdf` the cloths, `out_ground.vtkhdf` a terrain.  One
+file with all would be a transient collection, which VTK 9.3 (ParaView 5.12) does not read and VTK
+9.7 reads without its time; transient PolyData is read by all.  The layout is that of VTK's file
+format specification, version 2.0.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from berm.exports.base import FORMATS
 from berm.exports.selection import OF_BODY, BodyMesh, Selection
-from berm.io.layout import berm_version
 from berm.io.ground import GroundFrame
+from berm.io.layout import berm_version
 from berm.io.reading import Frame
 from berm.stage.ground import StageGround, surface
 from berm.stage.stage import StageCloth
@@ -160,7 +160,7 @@ class _Cloths:
 
 
 class _Ground:
-    """Writes the ground of a terrain whenever it has changed: mesh, loose soil (m), soil's number."""
+    """Writes the ground of a terrain where it has changed: mesh, loose soil (m), soil's number."""
 
     def __init__(self, path: Path, about: Mapping[str, Any], ground: StageGround) -> None:
         self.ground = ground

@@ -101,7 +101,7 @@ SourcePart = Annotated[
 ]  # fmt: skip
 
 
-def _cell(cell: float | None) -> dict[str, float]:
+def _cell(cell: float | None) -> dict[str, Any]:
     return {} if cell is None else {"cell": cell}
 
 

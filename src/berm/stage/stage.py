@@ -169,7 +169,7 @@ def _stage_of_world(world: World) -> Stage:
     parts = [
         _Part(b.name, b.shape, b.material, b.position, b.rotation, b.driven) for b in world.bodies
     ]
-    cloud = _bounds.of_grains(*_seen(world))
+    cloud = _bounds.of_grains(*seen_grains(world))
     cloud = _bounds.join(cloud, _bounds.of_emitters(world))
     cloud = _bounds.join(cloud, _bounds.of_cloths(world))
     cloths = [(c.name, world.add_material(c.material), c.faces) for c in world.cloths]
@@ -212,7 +212,7 @@ def _stage_of_recording(recording: Recording) -> Stage:
     )
 
 
-def _seen(world: World) -> tuple[Array, Array]:
+def seen_grains(world: World) -> tuple[Array, Array]:
     """Positions and radii of the grains that are drawn: not those of a terrain's shell."""
     grains, terrain = world.grains, world.terrain
     if terrain is None:
