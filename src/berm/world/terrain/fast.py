@@ -186,10 +186,14 @@ class Fast:
         for one in self.handles:
             if one.rows is not None:
                 self._resist(world, one)
-        count, i0, i1, j0, j1 = self.changed[: kernels.HEAD].tolist()
+        return self.moved(self.changed)
+
+    def moved(self, changed: Array) -> Window | None:
+        """Let slopes slide where columns changed; return their window."""
+        count, i0, i1, j0, j1 = changed[: kernels.HEAD].tolist()
         if not count:
             return None
-        nodes = self.changed[kernels.HEAD : kernels.HEAD + count]
+        nodes = changed[kernels.HEAD : kernels.HEAD + count]
         self.columns.moving = np.concatenate([self.columns.moving, nodes])
         return i0, i1, j0, j1
 
