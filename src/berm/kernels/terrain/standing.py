@@ -14,11 +14,12 @@ import numpy as np
 
 from berm.kernels.jit import bare, inner, jit
 from berm.kernels.terrain.columns import settle_height, take
-from berm.kernels.terrain.digging import blend, column, lay, soil_below, touch
+from berm.kernels.terrain.field import blend, column, lay, soil_below, touch
 from berm.kernels.terrain.wheel import (
     DEEPEST,
     Ground,
     compaction_resistance,
+    mean_shear,
     plate_pressure,
     rolling,
 )
@@ -47,13 +48,6 @@ class Feet(NamedTuple):
     slid: Any
     most: Any
     rise: Any
-
-
-@bare
-def mean_shear(way, shear):
-    """Share of the full shear under a foot that has slid so far at its end, [Wong08] (2.65)."""
-    j = way / shear
-    return 1.0 + math.expm1(-j) / j if j > 1e-6 else 0.5 * j
 
 
 @bare

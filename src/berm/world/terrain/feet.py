@@ -16,6 +16,7 @@ from berm.core.materials import material
 from berm.core.rotations import matrix_of
 from berm.core.saved import Saved
 from berm.kernels.terrain import standing as kernels
+from berm.world.terrain.equations import ground_of
 from berm.world.terrain.fast import FAR, Fast
 from berm.world.terrain.windows import Window
 
@@ -71,9 +72,8 @@ class Feet:
         self.pressed = np.zeros(shape)  # m, by which each column was pressed
         self.changed = np.zeros_like(fast.changed)
         self.bearing = np.array([
-            (one.bekker_k_c, one.bekker_k_phi, one.bekker_n, one.cohesion,
-             math.radians(one.friction_angle), one.janosi_k, material(one.material).density,
-             one.compaction, one.density, one.preconsolidation)
+            (*ground_of(one), material(one.material).density, one.compaction, one.density,
+             one.preconsolidation)
             for one in fast.columns.soils
         ])  # fmt: skip
         self.arrays = self._arrays()
