@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 
-from benchmarks.multibody import worlds
+from benchmarks.multibody import small, worlds
 from benchmarks.multibody.newton_chain import NewtonChain
 from benchmarks.multibody.timed import Solves
 from berm.kernels.jit import set_threads
@@ -21,6 +21,7 @@ from berm.world.rocks import KINDS
 
 G = 9.81
 PHASES = {"left": 0.0, "right": 0.0, "stick ram": 1.0, "bucket ram": 2.0}  # rad, of the drives
+PARTS = ("chain", "linkage", "solves", "heaps", "rocks", "paddle", "scenes", "threads")
 PUSH, SHAKE = 250e3, 20e3  # N, on the bucket: rams give in, and rams hold
 
 
@@ -289,17 +290,18 @@ def main() -> None:
     """Run all benchmarks."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small heaps only")
-    parser.add_argument("--only", choices=("chain", "linkage", "solves", "heaps"))
+    parser.add_argument("--only", choices=PARTS)
     asked = parser.parse_args()
     set_threads(1)
     parts = {
         "chain": bench_chain, "linkage": bench_linkage, "solves": bench_solves,
         "heaps": lambda: bench_heaps((125, 250) if asked.quick else (250, 1000, 4000)),
         "rocks": lambda: bench_rocks(100 if asked.quick else 500),
+        "paddle": small.bench_paddle, "scenes": small.bench_scenes, "threads": small.bench_threads,
     }  # fmt: skip
-    for name, part in parts.items():
+    for name in PARTS:
         if asked.only in (None, name):
-            part()
+            parts[name]()
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.state_worlds import CASES, build, differences, flat
+from tests.state_worlds import CASES, SOLVERS, build, differences, flat
 
 BEFORE, AFTER = 12, 9
 
@@ -61,3 +61,14 @@ def test_a_state_is_a_value(name, kind):
     steps(second, 3)
     second.restore(kept)
     assert not differences(steps(second, AFTER), expected)
+
+
+@pytest.mark.filterwarnings("ignore:solver dem. a step of")
+@pytest.mark.parametrize("name", SOLVERS)
+def test_a_state_from_before_the_first_step_can_be_restored(name):
+    world = build(name, "with bodies")
+    state = world.state()
+    expected = steps(world, 2)
+    world.restore(state)
+    assert not differences(flat(world.state()), flat(state))
+    assert not differences(steps(world, 2), expected)

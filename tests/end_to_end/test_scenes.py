@@ -26,7 +26,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "pile": {"grains": 600, "settle": 2.0},
     "hourglass": {"grains": 3000, "neck": 5.0},
     "collapse": {},  # a smaller column runs out less
-    "bulldozer": {"length": 2.0, "width": 1.3, "depth": 0.12, "cut": 0.07, "blade": 0.5},
+    "push": {"length": 2.0, "width": 1.3, "depth": 0.12, "cut": 0.07, "blade": 0.5},
     "drum": {"drum": 0.2, "width": 0.12, "turns": 0.5},
     "wheel": {"pouring": 2.0},
     "plank": {"pouring": 3.0},

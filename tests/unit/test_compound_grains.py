@@ -80,3 +80,24 @@ def test_set_velocity(world):
     np.testing.assert_allclose(one.angular_momentum, spun, rtol=1e-9)
     with pytest.raises(InputError, match="compound grain 1: velocity"):
         one.set_velocity((0, 0, float("nan")))
+
+
+def test_applied_forces_act_for_one_step_and_are_part_of_the_state(world):
+    """Momentum and angular momentum change by force and torque times the step, once."""
+    one = world.compound_grains[0]
+    p, spun = one.momentum, one.angular_momentum
+    arm = np.array([0.0, 0.01, 0.02])
+    force, torque = np.array([3.0, -1.0, 2.0]), np.array([1e-3, 2e-3, -1e-3])
+    one.apply_force(force, one.position + arm)
+    one.apply_torque(torque)
+    state = world.state()
+    for _ in range(2):
+        world.step()
+        np.testing.assert_allclose(one.momentum - p, world.dt * force, rtol=1e-9)
+        gained = one.angular_momentum - spun
+        np.testing.assert_allclose(gained, world.dt * (torque + np.cross(arm, force)), rtol=1e-9)
+        world.step()
+        np.testing.assert_allclose(one.momentum - p, world.dt * force, rtol=1e-9)
+        world.restore(state)
+    with pytest.raises(InputError, match="compound grain 0: force"):
+        one.apply_force((0, 0, float("inf")))

@@ -242,7 +242,7 @@ WRONG = [
     ("dt: -1e-3\n", "1:5: dt: got -0.001; allowed: a number above 0"),
     ("precision: float16\n", "1:12: precision: got 'float16'; allowed: float32, float64 (did you"),
     ("solver: p3\n", "1:9: solver"),
-    ("solver: p3\n", "'p3'; allowed: dem, p2"),
+    ("solver: p3\n", "'p3'; allowed: dem, lacoursiere, nonsmooth, p2, pbd, "),
     ("solver: {name: p2, iterations: 1.5}\n", "1:32: solver.iterations: got 1.5; allowed: a whole"),
     ("solver: {name: p2, averaging: sum}\n", "1:9: solver: solver p2: averaging: got 'sum'"),
     ("materials:\n - {name: a, preset: clai}\n", "2:4: materials[0]: unknown material: got 'clai'"),

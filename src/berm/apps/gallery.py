@@ -37,7 +37,7 @@ class Shot:
 # a scene that is not here is shown with its own defaults
 SHOTS = {
     "pile": Shot({"grains": 3000, "rate": 600, "spout": 0.18}, clip=True),
-    "bulldozer": Shot({}, 0.85, camera="view:-62,28", clip=True),
+    "push": Shot({}, 0.85, camera="view:-62,28", clip=True),
     "blade": Shot({}, 0.7, camera="view:-62,28"),
     "drum": Shot({}, 0.9, colour="speed", camera="view:-80,8", clip=True),
     "hourglass": Shot({}, 0.5, look="light", camera="view:-90,8"),

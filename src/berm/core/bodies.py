@@ -219,10 +219,10 @@ class Bodies(Table):
 
     def kinetic_energy(self) -> float:
         """Of all dynamic bodies, translation and rotation, J."""
-        free = self.dynamic
-        straight = self.mass[free] @ (self.v[free] ** 2).sum(axis=1)
-        turning = (self.L[free] * self.omega[free]).sum()
-        return float(0.5 * (straight + turning))
+        free = np.flatnonzero(self.dynamic)
+        v = self.v[free]
+        straight = np.vdot(self.mass[free], np.einsum("ij,ij->i", v, v))
+        return 0.5 * float(straight + np.vdot(self.L[free], self.omega[free]))
 
     def momentum(self) -> Array:
         """Linear momentum (3,) of all dynamic bodies, kg m/s."""

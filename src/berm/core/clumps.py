@@ -37,12 +37,13 @@ class Clumps:
     moments (n, 4)  principal moments (kg m^2), any
     ref (n, 8)      centre (m) at the last search, square of the way that its list allows (m^2),
                     quaternion at the last search
+    applied (n, 6)  force (N) and torque (N m) from outside that act in the coming step
     tag int64, stable; kind: number in `templates`; body: tag of the body that it covers, -1: none.
     The spheres of clump b are the grains with tags members[first[b]:first[b + 1]], at offset (3) in
     its frame; rows holds their present rows.
     """
 
-    FIELDS = ("x", "v", "q", "L_own", "moments", "ref", "tag", "kind", "body")
+    FIELDS = ("x", "v", "q", "L_own", "moments", "ref", "applied", "tag", "kind", "body")
 
     def __init__(self) -> None:
         self.n = 0
@@ -54,6 +55,7 @@ class Clumps:
         self.L_own: Array = np.zeros((0, 4))
         self.moments: Array = np.zeros((0, 4))
         self.ref: Array = np.zeros((0, 8))
+        self.applied: Array = np.zeros((0, 6))
         self.tag: Array = np.zeros(0, np.int64)
         self.kind: Array = np.zeros(0, np.int32)
         self.body: Array = np.zeros(0, np.int64)
@@ -117,6 +119,7 @@ class Clumps:
             "L_own": np.column_stack([own_momentum, np.full(k, arm)]),
             "moments": moments,
             "ref": np.zeros((k, 8)),
+            "applied": np.zeros((k, 6)),
             "tag": np.arange(self.next_tag, self.next_tag + k),
             "kind": np.full(k, kind, np.int32),
             "body": np.full(k, -1),
@@ -175,7 +178,7 @@ class Clumps:
         n = len(tag)
         if (np.diff(tag) <= 0).any():
             raise saved.refuse("tag", tag[:5].tolist(), "tags that rise")
-        for name, width in (("v", 4), ("L_own", 4), ("ref", 8)):
+        for name, width in (("v", 4), ("L_own", 4), ("ref", 8), ("applied", 6)):
             saved.array(name, np.float64, (n, width))
         x = saved.array("x", np.float64, (n, 4))
         moments = saved.array("moments", np.float64, (n, 4))

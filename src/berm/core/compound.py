@@ -229,3 +229,23 @@ class CompoundGrain:
         arms = self._grains.x[spheres, :3] - c.position[row]
         self._grains.v[spheres, :3] = v + np.cross(omega, arms)
         self._grains.spin[spheres, :3] = omega
+
+    def apply_force(self, force: npt.ArrayLike, point: npt.ArrayLike | None = None) -> None:
+        """Add a force (3,) N that acts during the coming step, at a point (m) of the world.
+
+        Without a point, at the centre of mass.
+        """
+        what = f"compound grain {self.tag}"
+        push = checks.vector(f"{what}: force", force, "three finite numbers, N")
+        c, row = self._clumps, self.row
+        c.applied[row, :3] += push
+        if point is not None:
+            where = checks.vector(f"{what}: point", point, "three finite numbers, m")
+            c.applied[row, 3:] += np.cross(where - c.position[row], push)
+
+    def apply_torque(self, torque: npt.ArrayLike) -> None:
+        """Add a torque (3,) N m that acts during the coming step."""
+        what = f"compound grain {self.tag}: torque"
+        self._clumps.applied[self.row, 3:] += checks.vector(
+            what, torque, "three finite numbers, N m"
+        )

@@ -30,6 +30,7 @@ BALL, HINGE, WELD, SLIDER, UNIVERSAL, CYLINDRICAL, DISTANCE, SPRING, GEAR = rang
 NONE, SPEED, POSITION, FORCE, HOLD = range(5)
 DRIVES = ("none", "speed", "position", "force", "hold")
 COMPLIANCE = 1e-12  # m/N or rad/(N m): of a joint that nothing was said about
+LEAST = 1e-9  # s: of what is damped by the steps alone
 SETTLE = 0.1  # s: a position drive heads for its target with the speed that needs this time
 OPPOSITE = -1.0 + 1e-9  # cosine between two axes: no least turn leads from one to the other
 MOST_LINKED = 3  # joints that a gear or differential couples
@@ -400,16 +401,20 @@ class Driven(Joint):
         """Exert a constant effort (N m or N) along the free direction from now on."""
         self._drive(FORCE, effort, math.inf, math.inf, SETTLE)
 
-    def hold(self, effort: Effort = math.inf, compliance: float = 0.0) -> None:
+    def hold(
+        self, effort: Effort = math.inf, compliance: float = 0.0, damping: float = 0.0
+    ) -> None:
         """Keep the position of now, as a spring of this compliance (m/N): a closed valve.
 
-        Where more than the effort acts it gives way, and holds anew where it has come to.
+        damping (s): its force at a speed, over that at a way; never below two steps. Where more than the effort acts it gives way, and holds anew where it has come to.
         """
         give = self._positive("motor: compliance", compliance)
+        damp = max(self._positive("motor: damping", damping), LEAST)
         if self.motor is None or self.motor[0] != "hold":
-            self._drive(HOLD, self.position, math.inf, effort, SETTLE)
+            self._drive(HOLD, self.position, math.inf, effort, damp)
         else:  # it holds already: where it was told to at first
             self._set("effort", self._efforts(effort))
+            self._set("settle", damp)
         self._set("give", give)
 
     def _efforts(self, effort: Any) -> tuple[float, float]:

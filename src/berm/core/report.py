@@ -18,6 +18,7 @@ class StepReport:
     substeps: int = 0
     overlap_mean: float = 0.0  # m, over touching pairs
     overlap_max: float = 0.0  # m, walls included
+    overlap_share: float = 0.0  # of two bodies, of the smaller one's size; soft ones do not count
     residual: float = 0.0  # largest displacement of a grain or vertex in the last substep, m
     kinetic_energy: float = 0.0  # J, of grains, bodies and cloth
     rebuilt: int = 0  # times that the neighbour list was rebuilt

@@ -26,6 +26,7 @@ class Table:
     def __init__(self) -> None:
         self.n = 0
         self.next_tag = 0
+        self.edition = 0  # of the columns: another one once rows have come or gone
         self._rows: dict[int, int] = {}  # by tag
         self._store: dict[str, Array] = {}
         for name, (shape, dtype, _) in self._columns().items():
@@ -37,6 +38,7 @@ class Table:
         return {"tag": ((), np.int64, 0), **cls.COLUMNS}
 
     def _publish(self) -> None:
+        self.edition += 1
         for name, column in self._store.items():
             setattr(self, name, column[: self.n])
 

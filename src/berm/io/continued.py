@@ -32,6 +32,7 @@ class Kept:
     wall: float  # s of wall time spent
     bodies: list[str]
     cloths: list[str]
+    terrain: str  # its name, if there is one
     materials: list[Any]
     extra: dict[str, int]  # columns of the steps beside the usual ones
 
@@ -39,7 +40,7 @@ class Kept:
 def make_tables(file: h5py.File, fields: Iterable[str]) -> None:
     """Make the datasets that these fields need, all empty."""
     for name, (dtype, row, chunk) in layout.TABLES.items():
-        if name not in layout.OPTIONAL_TABLES or name in fields:
+        if name not in layout.OPTIONAL_TABLES or layout.OPTIONAL_TABLES[name] in fields:
             shape = {"shape": (0, *row), "maxshape": (None, *row), "chunks": (chunk, *row)}
             file.create_dataset(name, dtype=dtype, **shape)
 
@@ -79,6 +80,7 @@ def _copy_until(old: Recording, new: h5py.File, time: float) -> Kept:
         rows.update(dict.fromkeys(("position", *layout.OPTIONAL_OF_GRAINS), last))
         rows["bodies"] = int(index["body_row"][-1] + index["bodies"][-1])
         rows["cloths"] = old.cloth_rows(frames - 1).stop
+        rows["ground"], rows["ledger"] = old.ground_ends(frames - 1)
         rows["population"] = int((index["population"] + index["grains"]).max())
         last_time = float(index["time"][-1])
     for name, table in new.items():
@@ -94,6 +96,7 @@ def _copy_until(old: Recording, new: h5py.File, time: float) -> Kept:
         wall=float(new["steps"]["wall"][-1]) if steps else 0.0,
         bodies=[body["name"] for body in old.bodies],
         cloths=[cloth["name"] for cloth in old.cloths],
+        terrain="" if old.terrain is None else str(old.terrain["name"]),
         materials=list(old.materials),
         extra={name: k for k, name in enumerate(old.extra_names)},
     )

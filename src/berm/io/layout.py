@@ -5,7 +5,8 @@
     /log         bytes, one JSON object a line: materials, bodies, cloths, extra columns, start,
                  close, and whatever was noted while the run went on
     /frames      one record a frame: time, step, grains, row, population, bodies, body_row, cloths,
-                 cloth_row (the last two are missing in files from before there was cloth)
+                 cloth_row (the last two are missing in files from before there was cloth), ground,
+                 ground_row, soils, ledger_row (missing in files from before there was terrain)
     /position    rows of all frames, one after the other; /velocity, /overlap (m), /force (N) and
                  /rotation (quaternion w, x, y, z of the compound grain) the same, if recorded
     /population  records of tag, radius, material and time of birth (s); frames with the same
@@ -13,6 +14,9 @@
     /bodies      records of all frames: id, pose, velocity, force and torque of each body, and what
                  it is merged into (the last is missing in files from before bodies were merged)
     /cloths      positions of the vertices of all cloths of all frames, one after the other
+    /ground      records of column, height and thickness of loose soil (m): a whole ground, or the
+                 columns of it that changed; see `ground.py`
+    /ledger      records of all frames: mass of each soil in ground, live grains, waiting, left (kg)
     /steps       one record a step: the scalars of StepReport, `wall` (s), and `extra`, whose
                  columns (stage timers and others) are named in the log
     /shapes      values of the arrays of shapes (vertices, faces, heights) and of the cloths' faces,
@@ -37,16 +41,28 @@ import numpy as np
 
 from berm.core.errors import InputError
 from berm.core.shapes import Shape
+from berm.io import ground
 
 FORMAT = "berm recording 2"
 EXTRA_WIDTH = 32
-EVENTS = ("start", "close", "material", "body", "cloth", "extra")  # of the log; all else are notes
+EVENTS = (
+    "start",
+    "close",
+    "material",
+    "body",
+    "cloth",
+    "terrain",
+    "extra",
+)  # of the log; all else are notes
 
-FIELDS = ("position", "velocity", "bodies", "cloths", "overlap", "force", "rotation")  # of a frame
-USUAL_FIELDS = FIELDS[:4]
+FIELDS = (
+    "position", "velocity", "bodies", "cloths", "ground", "overlap", "force", "rotation",
+)  # of a frame  # fmt: skip
+USUAL_FIELDS = FIELDS[:5]
 GRAIN_FIELDS = ("overlap", "force")  # that only the solver knows
 OPTIONAL_OF_GRAINS = ("velocity", *GRAIN_FIELDS, "rotation")
-OPTIONAL_TABLES = (*OPTIONAL_OF_GRAINS, "cloths")
+OPTIONAL_TABLES = {name: name for name in (*OPTIONAL_OF_GRAINS, "cloths", "ground")}  # with field
+OPTIONAL_TABLES["ledger"] = "ground"
 
 STEP_COLUMNS = (
     "time", "step", "grains", "contacts", "wall_contacts", "iterations", "substeps",
@@ -56,6 +72,7 @@ _FRAME = [("time", "f8")] + [
     (name, "i8")
     for name in (
         "step", "grains", "row", "population", "bodies", "body_row", "cloths", "cloth_row",
+        *ground.INDEX,
     )
 ]  # fmt: skip
 _POPULATION = [("tag", "i8"), ("radius", "f4"), ("material", "i4"), ("born", "f4")]
@@ -78,6 +95,8 @@ TABLES: dict[str, tuple[np.dtype[Any], tuple[int, ...], int]] = {
     "population": (np.dtype(_POPULATION), (), 8192),
     "bodies": (np.dtype(_BODY), (), 128),
     "cloths": (np.dtype("f4"), (3,), 4096),
+    "ground": (ground.COLUMN, (), 4096),
+    "ledger": (ground.LEDGER, (), 256),
     "steps": (np.dtype(_STEP), (), 128),
     "shapes": (np.dtype("f8"), (), 4096),
     "frames": (np.dtype(_FRAME), (), 512),

@@ -16,6 +16,7 @@ from berm.core.display import Shown
 from berm.core.errors import InputError
 from berm.core.shapes import Shape
 from berm.io import layout
+from berm.io.ground import GroundFrame, GroundReader
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class Frame:
     rotation: np.ndarray | None = None  # (n, 4) float32, quaternion of the compound grain
     bodies: dict[str, BodyFrame] = field(default_factory=dict)
     cloths: dict[str, np.ndarray] = field(default_factory=dict)  # (v, 3) float32, m: vertices
+    ground: GroundFrame | None = None  # of a terrain
 
     def __len__(self) -> int:
         return len(self.tag)
@@ -60,6 +62,7 @@ class Recording(Shown):
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self.file = _open(self.path)
+        self._ground = GroundReader()
         try:
             self._check_format()
             self.refresh()
@@ -136,6 +139,8 @@ class Recording(Shown):
         entries = self.log = [e for e in map(_parse, text.split("\n")[:-1]) if e is not None]
         self.bodies = [e for e in entries if e.get("event") == "body"]
         self.cloths = [e for e in entries if e.get("event") == "cloth"]
+        terrains = [e for e in entries if e.get("event") == "terrain"]
+        self.terrain: dict[str, Any] | None = terrains[0] if terrains else None
         known = {e["index"]: e["material"] for e in entries if e.get("event") == "material"}
         self.materials = [known[k] for k in sorted(known)]
         self.notes = [e for e in entries if e.get("event") not in layout.EVENTS]
@@ -226,6 +231,7 @@ class Recording(Shown):
                 **{name: self._optional(name, rows) for name in layout.OPTIONAL_OF_GRAINS},
                 bodies=self.body_frames(k),
                 cloths=self.cloth_frames(k),
+                ground=self.ground_frame(k),
             )
         except OSError as error:
             raise InputError(
@@ -261,6 +267,22 @@ class Recording(Shown):
                 out[cloth["name"]] = vertices[start : start + cloth["vertices"]]
                 start += cloth["vertices"]
         return out
+
+    def ground_ends(self, k: int) -> tuple[int, int]:
+        """Return where the rows of `ground` and of `ledger` end that frame k has."""
+        index = self._row(k)
+        if "ground" not in (index.dtype.names or ()):
+            return 0, 0
+        return (
+            int(index["ground_row"] + index["ground"]), int(index["ledger_row"] + index["soils"])
+        )  # fmt: skip
+
+    def ground_frame(self, k: int) -> GroundFrame | None:
+        """Return the ground of frame k alone; None where none was recorded."""
+        if self.terrain is None or self.ground_ends(k)[0] == 0:
+            return None
+        nx, ny = self.terrain["shape"]
+        return self._ground.read(self._row(k), (nx, ny), self.file)
 
     @property
     def columns(self) -> dict[str, np.ndarray]:

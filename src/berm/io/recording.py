@@ -20,13 +20,14 @@ import numpy as np
 
 from berm.core.errors import InputError, SimulationError, StorageError
 from berm.core.materials import Material, material
-from berm.io import checkpoint, layout, storage
+from berm.io import checkpoint, ground, layout, storage
 from berm.io.continued import CHUNKS, TIME_SLACK, interval, keep_until, make_tables
 from berm.io.lock import Lock
 from berm.io.reading import BodyFrame, Frame, Recording
 
 if TYPE_CHECKING:
     from berm.core.report import StepReport
+    from berm.world.terrain.terrain import Terrain
     from berm.world.world import World
 
 __all__ = ["BodyFrame", "Frame", "Recorder", "Recording"]
@@ -39,7 +40,7 @@ class Recorder:
 
     every: seconds of simulated time between frames; 0 records each step.
     fields: what a frame holds besides tags, radii, materials and times of birth: any of position
-        (always there), velocity, bodies, cloths, overlap, force and rotation.
+        (always there), velocity, bodies, cloths, ground, overlap, force and rotation.
     append: keep the frames of an existing file that are not later than the world's time at
         `start` and go on after them (a later frame belongs to a run that was given up).
     lock: held by the caller; without one, the recorder keeps other writers off the path itself.
@@ -76,6 +77,8 @@ class Recorder:
         self._bodies: list[str] = []
         self._cloths: list[str] = []
         self._materials: list[Any] = []
+        self._terrain = ""  # name of the one that the file knows
+        self._ground = ground.GroundWriter()
         self._notes: list[dict[str, Any]] = []  # that wait for the file
         self._world: World | None = None  # as it was last seen
         self._population: tuple[int, np.ndarray] | None = None
@@ -270,6 +273,7 @@ class Recorder:
         old = keep_until(self.path, time)
         self.fields, self._last_time, self._wall_before = old.fields, old.last_time, old.wall
         self._bodies, self._cloths, self._materials = old.bodies, old.cloths, old.materials
+        self._terrain, self._ground = old.terrain, ground.GroundWriter()
         self._extra, self._population = old.extra, None
         return h5py.File(self.path, "r+", libver="latest", locking="best-effort")
 
@@ -293,6 +297,8 @@ class Recorder:
         needed = CHUNKS + _A_GRAIN * world.grains.n + self.spare
         needed += _A_BODY * (len(world.bodies) + sum(len(c.position) for c in world.cloths))
         needed += layout.TABLES["steps"][0].itemsize * len(self._steps)
+        terrain = getattr(world, "terrain", None)
+        needed += 0 if terrain is None else ground.COLUMN.itemsize * terrain.heights.size
         left = storage.room(self.path)
         if left < needed:
             raise StorageError(
@@ -325,6 +331,9 @@ class Recorder:
         self._check_room(world)
         grains = world.grains
         order = np.argsort(np.asarray(grains.tag)[: grains.n], kind="stable")
+        terrain = getattr(world, "terrain", None)
+        if terrain is not None:
+            order = order[~terrain.shell(world)[order]]
         frame = np.zeros(1, dtype=layout.TABLES["frames"][0])
         frame["step"], frame["grains"] = world.step_count, len(order)
         frame["row"] = self._append("position", np.asarray(grains.position)[order])
@@ -339,6 +348,8 @@ class Recorder:
         frame["bodies"], frame["body_row"] = len(bodies), self._write_bodies(bodies)
         if "cloths" in self.fields:
             frame["cloths"], frame["cloth_row"] = len(world.cloths), self._write_cloths(world)
+        if terrain is not None and "ground" in self.fields:
+            self._write_ground(terrain, world, frame)
         self._write_steps()
         frame["time"] = float(world.time)
         self._append("frames", frame)
@@ -353,9 +364,9 @@ class Recorder:
         known = solver.grain_fields(world)
         for name in wanted:
             values = np.asarray(known.get(name, ()))
-            if values.shape != (len(order),):
+            if values.shape != (world.grains.n,):
                 what = f"solver {solver.name!r}: grain_fields()[{name!r}] has shape"
-                raise SimulationError(f"{what} {values.shape}, not ({len(order)},)")
+                raise SimulationError(f"{what} {values.shape}, not ({world.grains.n},)")
             self._append(name, values[order])
 
     def _write_materials(self, world: World) -> None:
@@ -405,6 +416,13 @@ class Recorder:
                 self._cloths.append(cloth.name)
             self._append("cloths", cloth.position)
         return start
+
+    def _write_ground(self, terrain: Terrain, world: World, frame: np.ndarray) -> None:
+        if terrain.name != self._terrain:
+            self._log({"event": "terrain", **ground.describe(terrain)})
+            self._terrain = terrain.name
+        for name, value in self._ground.write(terrain, world, self._append).items():
+            frame[name] = value
 
     def _write_array(self, array: np.ndarray) -> dict[str, Any]:
         start = self._append("shapes", array.ravel().astype("f8"))

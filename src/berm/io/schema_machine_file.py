@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from berm.io.schema import MaterialPart, NotNegative, Number, Part, Positive, ShapePart, Vec3
-from berm.machines import actuators, design, engine, hydraulics, meshes
+from berm.machines import actuators, design, engine, hydraulics, meshes, tracks
 
 Pair = tuple[Number, Number]
 
@@ -325,7 +325,7 @@ class TracksPart(Part):
 
     def make(self, motor: engine.Engine | None) -> actuators.Actuator:
         """Return the actuator."""
-        return actuators.Tracks(self.left, self.right, self.speed)
+        return tracks.Tracks(self.left, self.right, self.speed)
 
 
 AnyActuator = Annotated[

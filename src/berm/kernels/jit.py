@@ -11,6 +11,7 @@ import hashlib
 import importlib.util
 import os
 import platform
+import threading
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -221,6 +222,7 @@ if JIT_ON:
         def __init__(self, kernel: Any, sample: Callable[[], tuple[Any, ...]]) -> None:
             self.kernel, self.sample = kernel, sample
             self._compiled: Any = None
+            self._address = 0
             self.call = self._make_call()
 
         def compiled(self) -> Any:
@@ -234,8 +236,11 @@ if JIT_ON:
         @property
         def address(self) -> int:
             """Where its code is in this process."""
-            found = self.compiled()
-            return int(found.library.get_pointer_to_function(found.fndesc.llvm_func_name))
+            if not self._address:
+                found = self.compiled()
+                name = found.fndesc.llvm_func_name
+                self._address = int(found.library.get_pointer_to_function(name))
+            return self._address
 
         def _make_call(self) -> Any:
             @intrinsic
@@ -306,6 +311,7 @@ def cache_folders() -> list[Path]:
 _threads = int(numba.config.NUMBA_NUM_THREADS)
 _now = _threads  # that parallel loops run on at present
 _always = False
+_told = threading.local()  # what numba knows, which it keeps for each thread of Python
 
 
 def set_threads(count: int, always: bool = False) -> None:
@@ -332,7 +338,9 @@ def use_threads(count: int) -> None:
     """Run the parallel loops that come on `count` threads; `threads` chooses for each step."""
     global _now
     _now = count
-    numba.set_num_threads(count)
+    if getattr(_told, "count", 0) != count:
+        numba.set_num_threads(count)
+        _told.count = count
 
 
 def runs_alone() -> bool:

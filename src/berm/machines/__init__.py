@@ -9,15 +9,16 @@ from __future__ import annotations
 from typing import Any
 
 _HOMES = {
-    "MACHINES": "base", "add": "base", "design_of": "base", "load_all": "base",
+    "MACHINES": "base", "add": "base", "add_tool": "base", "design_of": "base", "load_all": "base",
     "Machine": "machine", "Controls": "machine",
     "Design": "design", "Part": "design", "Link": "design", "Coupling": "design",
     "hinge": "design", "ball": "design", "weld": "design", "slider": "design", "ram": "design",
     "rod": "design",
-    "Actuator": "actuators", "Brake": "actuators", "Tracks": "actuators",
+    "Actuator": "actuators", "Brake": "actuators", "Tracks": "tracks",
     "Cylinder": "hydraulics", "Rotary": "hydraulics", "Lever": "hydraulics",
     "Hydraulics": "hydraulics",
-    "Leg": "operator", "Operator": "operator",
+    "Tool": "tool", "Implement": "tool", "margin": "stability",
+    "Leg": "operator", "levers_to": "operator", "aim": "reach", "Operator": "operator",
     "Engine": "engine", "Converter": "engine", "Driveline": "engine",
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What actuators of machines have in common, and the simple ones: brakes and tracks."""
+"""What actuators of machines have in common, and the simplest one: brakes."""
 
 from __future__ import annotations
 
@@ -159,65 +159,3 @@ class Brake(Actuator):
             for joint, free in zip(self._joints, self._free, strict=True):
                 joint.joints.friction[joint.row] = free + pedal * self.torque
         return False
-
-
-@dataclass
-class Tracks(Actuator):
-    """Two tracks whose belts run, steered by the difference of their speeds.
-
-    left, right: bodies, axle (3,) of the sprockets in their frames; speed (m/s) of a belt at full
-    command, response (s) in which it gets there.
-    """
-
-    left: str
-    right: str
-    speed: float
-    response: float = 0.5
-    across: float = 0.3
-    axle: tuple[float, float, float] = (0.0, 1.0, 0.0)
-    state: dict[str, float] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for name in ("speed", "response"):
-            checks.number(
-                f"tracks: {name}", getattr(self, name), "above 0", lambda x: 0.0 < x < math.inf
-            )
-        self.state = {"left": 0.0, "right": 0.0}
-
-    def controls(self) -> dict[str, str]:
-        """Levers of the tracks."""
-        return {
-            "drive": "-1 to 1: speed forward",
-            "steer": "-1 to 1: to the left; turns on the spot without drive",
-        }
-
-    def body_names(self) -> tuple[str, ...]:
-        """The two tracks."""
-        return self.left, self.right
-
-    def attach(self, machine: Machine) -> None:
-        """Take hold of the two bodies."""
-        self._bodies = {side: machine.bodies[getattr(self, side)] for side in ("left", "right")}
-        self._give()
-
-    def act(self, controls: Mapping[str, float], dt: float) -> bool:
-        """Let the belts run up to their speeds."""
-        busy = False
-        for side, sign in (("left", -1.0), ("right", 1.0)):
-            wanted = controls["drive"] + sign * controls["steer"]
-            wanted = self.speed * min(max(wanted, -1.0), 1.0)
-            now = self.state[side]
-            most = self.speed * dt / self.response
-            self.state[side] = now + min(max(wanted - now, -most), most)
-            busy = busy or self.state[side] != now
-        if busy:
-            self._give()
-        return busy
-
-    def _give(self) -> None:
-        for side, body in self._bodies.items():
-            body.belt(self.axle, self.state[side], self.across)
-
-    def sensors(self) -> dict[str, float]:
-        """Speeds (m/s) of the belts."""
-        return {f"{side}_belt": speed for side, speed in self.state.items()}

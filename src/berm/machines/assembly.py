@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from berm.core.errors import InputError
+from berm.core.mass import of_shape
 from berm.core.motion import rotation_about
 from berm.machines.design import ALONG, POINTS, POSITIONED, Design, Link
 
@@ -162,6 +164,18 @@ class Assembly:
             for name, link in design.joints.items()
         }
 
+    @cached_property
+    def centres(self) -> dict[str, Array]:
+        """Centres of mass (3,) in the bodies' frames, m."""
+        found = {}
+        for name, part in self.design.bodies.items():
+            if part.centre is None:
+                found[name] = of_shape(part.shape).centre
+            else:
+                off = np.asarray(part.centre, float) - np.asarray(part.at, float)
+                found[name] = part.turn.T @ off
+        return found
+
     def pose(self, wanted: Mapping[str, float]) -> dict[str, Frame]:
         """Frames of all bodies with joints at these positions (m, rad); others stay if they can."""
         self.check_wanted(wanted)
@@ -189,6 +203,25 @@ class Assembly:
             for name, held in self.held.items()
             if held.kind in POSITIONED
         }
+
+    def bears(self, frames: Mapping[str, Frame], gravity: Array) -> dict[str, float]:
+        """What driven joints bear (N, N m) at rest, if each holds its position.
+
+        gravity (3,) in the machine's frame; its first body is held, too. Of all forces that balance
+        the weights those with the smallest sum of squares.
+        """
+        positions = self.positions(frames)
+        driven = {name for one in self.design.actuators for name in one.joint_names()}
+        held = {name: here for name, here in positions.items() if name in driven}
+        _, rows = self._system(frames, held, {})
+        load = np.zeros(rows.shape[1])
+        for k, name in enumerate(self.names[1:]):
+            part, frame = self.design.bodies[name], frames[name]
+            weight = part.mass * gravity
+            load[6 * k : 6 * k + 3] = weight
+            load[6 * k + 3 : 6 * k + 6] = _cross(frame.turn @ self.centres[name], weight)
+        efforts = np.linalg.lstsq(rows.T, -load, rcond=None)[0][len(rows) - len(held) :]
+        return {name: float(one) for name, one in zip(held, efforts, strict=True)}
 
     # ---- solving --------------------------------------------------------------------------
 

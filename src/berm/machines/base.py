@@ -1,21 +1,27 @@
-"""Machines by name: each file of this package registers its own; `add` puts one into a world."""
+"""Machines by name; each file registers its own. `add` makes one, `add_tool` its tool alone."""
 
 from __future__ import annotations
 
 import copy
 import importlib
 import inspect
+import math
 import pkgutil
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import numpy.typing as npt
 
 import berm.machines
+from berm.core import checks
 from berm.core.errors import InputError
+from berm.core.motion import Motion, rotation_about
 from berm.core.registry import Registry
+from berm.core.shapes import Mesh
 from berm.machines.design import Design
 from berm.machines.machine import Machine
+from berm.machines.tool import Implement
 
 if TYPE_CHECKING:
     from berm.world.world import World
@@ -69,3 +75,46 @@ def add(
     machine = Machine(world, told, design_of(kind, **options), label, position, heading, pose)
     world.machines.append(machine)
     return machine
+
+
+def add_tool(
+    world: World,
+    kind: str | Design | Callable[..., Design],
+    motion: Motion | None = None,
+    position: npt.ArrayLike = (0.0, 0.0, 0.0),
+    heading: float = 0.0,
+    rake: float = 0.0,
+    tool: str | None = None,
+    name: str | None = None,
+    **options: Any,
+) -> Implement:
+    """Put the tool of a machine alone into a world, driven by a motion [HBK09, Fig. 7].
+
+    kind: of the machine, as for `add`; tool: which of its tools, the first where it is not said;
+    position (3,) in m: of the middle of the edge, about which the motion turns it; heading
+    (degrees): where it goes, from x towards y; rake (degrees): of the plate at its edge, downwards
+    from level: 0 lies flat, 90 stands upright.
+    """
+    design = design_of(kind, **options)
+    label = kind if isinstance(kind, str) else getattr(kind, "__name__", "machine")
+    if not design.tools:
+        raise InputError("add_tool: machine", label, "one that has a tool")
+    chosen = next(iter(design.tools)) if tool is None else tool
+    if chosen not in design.tools:
+        raise InputError(f"add_tool: tool of {label}", chosen, ", ".join(design.tools))
+    what, which = f"tool {name or chosen!r}", design.tools[chosen]
+    angle = checks.number(f"{what}: heading", heading, "a finite number of degrees")
+    pitch = checks.number(f"{what}: rake", rake, "a finite number of degrees")
+    part = design.bodies[which.body]
+    if not isinstance(part.shape, Mesh):
+        raise InputError(f"{what}: shape", type(part.shape).__name__, "a mesh")
+    corners = part.shape.vertices @ part.turn.T + np.asarray(part.at, float)
+    shape = Mesh((corners - which.teeth) @ which.axes, part.shape.faces, name=part.shape.name)
+    turn = rotation_about((0.0, 0.0, 1.0), math.radians(angle)) @ rotation_about(
+        (0.0, 1.0, 0.0), math.radians(pitch)
+    )
+    body = world.add_body(
+        shape, name=name or chosen, material=part.material, position=position, rotation=turn,
+        motion=motion,
+    )  # fmt: skip
+    return Implement(world, which, body, np.zeros(3), np.eye(3))

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from berm.machines.actuators import Tracks
 from berm.machines.base import MACHINES
 from berm.machines.design import Design, Part, weld
 from berm.machines.materials import DARK, PAD
 from berm.machines.meshes import box, joined, prism, tube
+from berm.machines.tracks import Tracks
 
 SOURCE = {
     "size": "tracks of 4.2 m, shoes of 0.6 m, gauge 2.2 m: class of 20 t [M]",
@@ -22,18 +22,18 @@ SPEED = 5.5 / 3.6  # m/s
 RING = 1.10  # m, height of the slew ring
 
 
-def _track(y: float) -> Part:
-    half, round_, flat = 0.5 * LENGTH, 0.5 * HEIGHT, 0.5 * LENGTH - 0.5 * HEIGHT
+def track(y: float, length: float, height: float, shoe: float, mass: float) -> Part:
+    """A track in its belt: the middle of its shoes at y, sizes in m, mass in kg."""
+    round_, flat = 0.5 * height, 0.5 * (length - height)
     turn = np.linspace(-0.5 * math.pi, 0.5 * math.pi, 9)
     ahead = [(flat + round_ * math.cos(a), round_ + round_ * math.sin(a)) for a in turn]
-    behind = [(-x, HEIGHT - z) for x, z in ahead]
+    behind = [(-x, height - z) for x, z in ahead]
     bottom = [(x, 0.0) for x in (-0.5 * flat, 0.0, 0.5 * flat)]
-    assert ahead[4][0] <= half + 1e-9
     at = (0.0, y, round_)
     mesh = joined(
-        prism([*ahead, *behind, *bottom], y - 0.5 * SHOE, y + 0.5 * SHOE), name="track", at=at
+        prism([*ahead, *behind, *bottom], y - 0.5 * shoe, y + 0.5 * shoe), name="track", at=at
     )
-    return Part(mesh, 2200.0, at, PAD)
+    return Part(mesh, mass, at, PAD)
 
 
 @MACHINES.register("crawler")
@@ -47,11 +47,16 @@ def crawler() -> Design:
     )  # fmt: skip
     bodies = {
         "frame": Part(frame, 3600.0, at, DARK),
-        "track_l": _track(0.5 * GAUGE),
-        "track_r": _track(-0.5 * GAUGE),
+        "track_l": track(0.5 * GAUGE, LENGTH, HEIGHT, SHOE, 2200.0),
+        "track_r": track(-0.5 * GAUGE, LENGTH, HEIGHT, SHOE, 2200.0),
     }
     joints = {
         f"track_{side}": weld(f"track_{side}", "frame", (0.0, y, 0.5))
         for side, y in (("l", 0.5 * GAUGE - 0.3), ("r", 0.3 - 0.5 * GAUGE))
     }
-    return Design(bodies, joints, actuators=[Tracks("track_l", "track_r", SPEED)], source=SOURCE)
+    edge = 0.5 * GAUGE + 0.5 * SHOE
+    flat = 0.5 * (LENGTH - HEIGHT)  # of the ground under it
+    return Design(
+        bodies, joints, actuators=[Tracks("track_l", "track_r", SPEED)], source=SOURCE,
+        feet=[("frame", (x, y, 0.0)) for x in (-flat, flat) for y in (-edge, edge)],
+    )  # fmt: skip

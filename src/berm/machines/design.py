@@ -20,6 +20,7 @@ from berm.core.materials import Material
 
 if TYPE_CHECKING:
     from berm.machines.actuators import Actuator
+    from berm.machines.tool import Tool
 
 Array = npt.NDArray[np.float64]
 Point = Sequence[float]
@@ -123,7 +124,8 @@ class Design:
 
     bodies, joints, couplings by name, the first body being the one that it is placed by; actuators,
     which read the controls; poses: positions (m, rad) of joints by name, under a name; source:
-    where dimensions come from; load: the body whose load the sensors tell.
+    where dimensions come from; tools by name; load: the body whose load the sensors tell; feet: on
+    which places of which bodies it stands, (body, (x, y, z)) in m.
     """
 
     bodies: dict[str, Part] = field(default_factory=dict)
@@ -133,6 +135,8 @@ class Design:
     poses: dict[str, dict[str, float]] = field(default_factory=dict)
     source: dict[str, str] = field(default_factory=dict)
     load: str | None = None
+    tools: dict[str, Tool] = field(default_factory=dict)
+    feet: Sequence[tuple[str, Point]] = ()
 
     def check(self, what: str) -> None:
         """Raise an InputError that says where the design is wrong; `what` names the machine."""
@@ -166,6 +170,12 @@ class Design:
                 _one_of(f"{what}: pose {pose!r}: joint", joint, known)
         if self.load is not None:
             _one_of(f"{what}: load: body", self.load, list(self.bodies))
+        for name, tool in self.tools.items():
+            tool.check(f"{what}: tool {name!r}")
+            _one_of(f"{what}: tool {name!r}: body", tool.body, list(self.bodies))
+        for body, place in self.feet:
+            _one_of(f"{what}: feet: body", body, list(self.bodies))
+            checks.vector(f"{what}: feet: {body!r}", place, "three finite numbers, m")
 
     def _check_joint(self, label: str, link: Link) -> None:
         _one_of(f"{label}: kind", link.kind, KINDS)

@@ -29,6 +29,7 @@ EFFICIENCY = 0.9  # of the pump
 CHECK = 0.99  # of the relief force: below, a check valve that has closed opens again
 CUSHION = 0.03  # of its way: from there to its end a ram goes ever more slowly
 SLOWEST = 0.3  # of its speed, there
+DAMPING = 0.03  # s: of oil and hoses; a boom that is stopped swings out within a second [M]
 STOP = 5e-4  # m or rad from the end of its way: there the valve is as good as closed,
 AWAY = 5e-3  # until the ram is so far away
 
@@ -127,8 +128,8 @@ class Lever:
                 f"lever {self.control!r}: flow", self.flow, "above 0 m^3/s: one, or (out, in)"
             )
 
-    def attach(self, joint: Driven) -> None:
-        """Take hold of the joint, and close the valve."""
+    def attach(self, joint: Driven, bears: float) -> None:
+        """Take hold of the joint, and close the valve on what it bears (N, N m)."""
         self.ram, self.turns = joint, isinstance(joint, Hinge)
         if self.turns != isinstance(self.moves, Rotary):
             allowed = "a Cylinder with a ram or slider, a Rotary with a hinge"
@@ -140,29 +141,33 @@ class Lever:
         self.pull, self.push = self.moves.efforts()
         out, back = self.moves.areas
         self.out, self.back = out, back
-        self.close()
+        self.close(bears)
 
     # ---- what it does to its joint ----------------------------------------------------------
 
-    def close(self) -> None:
-        """Hold the oil under the pressure that it has; port valves open above the relief."""
+    def close(self, force: float | None = None) -> None:
+        """Hold the oil under the pressure that it has; port valves open above the relief.
+
+        force (N, N m): what it bears, None: what it bore in the last step.
+        """
         low, high = (self.low, self.high) if math.isfinite(self.high - self.low) else (0.0, 1.0)
         self.ram.release()
         give = self.moves.compliance(low, high, self.ram.position)
         pull, push = self.moves.efforts(PORT)
-        force = min(max(self.effort(), -pull), push)
-        self.ram.hold((pull, push), give)
+        force = min(max(self.effort() if force is None else force, -pull), push)
+        self.ram.hold((pull, push), give, DAMPING)
         # compressed already: else the load would sink until the oil bears it
         self.ram.joints.target[self.ram.row] += give * force
 
-    def go(self, speed: float) -> None:
-        """Move with a speed (m/s, rad/s), as far as the relief pressure goes."""
-        self.ram.drive(speed, (self.pull, self.push))
-
-    def steer_to(self, speed: float) -> None:
-        """Another speed for one that moves already."""
-        table = self.ram.joints
-        table.target[self.ram.row] = speed
+    def go(self, speed: float, most: float) -> None:
+        """Move with a speed (m/s, rad/s), at most with this part of what the relief allows."""
+        pull, push = self.moves.efforts(most) if most < 1.0 else (self.pull, self.push)
+        efforts = (self.pull, max(push, 0.0)) if speed > 0.0 else (max(pull, 0.0), self.push)
+        if self.mode() == SPEED:
+            table, row = self.ram.joints, self.ram.row
+            table.target[row], table.effort[row] = speed, efforts
+        else:
+            self.ram.drive(speed, efforts)
 
     def mode(self) -> int:
         """How the joint is driven now: SPEED where the valve is open, HOLD where it is closed."""
@@ -184,6 +189,29 @@ class Lever:
         if force >= 0.0:
             return (force + TANK * self.back) / self.out, TANK
         return TANK, (TANK * self.out - force) / self.back
+
+
+@dataclass
+class Asked:
+    """An open valve in this step: of which lever, and what its ram does, the way it is told to go.
+
+    left (m, rad) to the end of its way, speed, load (N, N m) against it, pressure (Pa) and flow
+    (m^3/s) of the line to it.
+    """
+
+    lever: Lever
+    spool: float
+    left: float
+    speed: float
+    load: float
+    pressure: float
+    flow: float
+    blocked: bool = False
+
+    @property
+    def wanted(self) -> float:
+        """Flow (m^3/s) that the valve would let through."""
+        return abs(self.spool) * self.lever.flows[0 if self.spool > 0.0 else 1]
 
 
 @dataclass
@@ -231,7 +259,7 @@ class Hydraulics(Actuator):
     def attach(self, machine: Machine) -> None:
         """Close all valves."""
         for lever in self.levers:
-            lever.attach(driven(machine, lever.joint))
+            lever.attach(driven(machine, lever.joint), machine.bears.get(lever.joint, 0.0))
             self.state[f"{lever.control}.before"] = lever.position()
 
     def pump_flow(self) -> float:
@@ -257,77 +285,81 @@ class Hydraulics(Actuator):
             if now == 0.0:
                 self._close(lever)
                 continue
-            asked.append((lever, now, *self._look(lever, now, dt)))
-        if not asked:
-            if self.engine is not None:
-                self.engine.state["hydraulic"] = 0.0
-            return busy
-        share = self._shares(asked)
-        power = 0.0
-        for lever, spool, here, blocked, pressure, speed in asked:
-            side = 0 if spool > 0.0 else 1
-            power += pressure * abs(speed) * (lever.out, lever.back)[side]
-            self._drive(lever, spool, share[lever.priority], here, blocked)
+            asked.append(self._look(lever, now, dt))
         if self.engine is not None:
+            power = sum(one.pressure * one.flow for one in asked)
             self.engine.state["hydraulic"] = power / (EFFICIENCY * max(self.engine.speed, 1.0))
-        return True
+        most = self._pressure(asked)
+        for one in asked:
+            self._check(one, most)
+        share = self._shares(asked)
+        for one in asked:
+            self._drive(one, share[one.lever.priority], most)
+        return busy
 
-    def _look(self, lever: Lever, spool: float, dt: float) -> tuple[float, bool, float, float]:
-        """Position, whether nothing can move, pressure (Pa) that the pump must give, and speed."""
-        state, name = self.state, lever.control
-        here = lever.position()
-        speed = (here - state[f"{name}.before"]) / dt
-        state[f"{name}.before"] = here
-        force = lever.effort()
-        # the check valve in the line closes when the load is stronger than the pump
-        if spool > 0.0:
-            left, ahead, strong = lever.high - here, speed, force >= CHECK * lever.push
-            pressure = (force + TANK * lever.back) / lever.out
-        else:
-            left, ahead, strong = here - lever.low, -speed, force <= -CHECK * lever.pull
-            pressure = (TANK * lever.out - force) / lever.back
-        shut = state[f"{name}.shut"]
-        near = AWAY if shut * spool > 0.0 else STOP
-        shut = math.copysign(1.0, spool) if left < near else 0.0
-        checked = state[f"{name}.checked"]
-        checked = float(strong and (ahead < -1e-4 or checked > 0.0))
+    def _look(self, lever: Lever, spool: float, dt: float) -> Asked:
+        """See what a lever's ram does."""
+        here, before = lever.position(), f"{lever.control}.before"
+        sign = math.copysign(1.0, spool)
+        speed = sign * (here - self.state[before]) / dt
+        self.state[before] = here
+        load = sign * lever.effort()
+        area, other = (lever.out, lever.back) if spool > 0.0 else (lever.back, lever.out)
+        left = lever.high - here if spool > 0.0 else here - lever.low
+        pressure = min(max((load + TANK * other) / area, 0.0), lever.moves.relief)
+        return Asked(lever, spool, left, speed, load, pressure, area * max(speed, 0.0))
+
+    def _pressure(self, asked: Sequence[Asked]) -> float:
+        """The most (Pa) that any line can have, for the engine's power, at the flows of now.
+
+        Lines that need less than that leave the rest to the others. Flows are those of the last
+        step: speeds of bodies with mass. To limit flows by the pressures of the last step in its
+        place would make both alternate from step to step.
+        """
+        going = sorted((one for one in asked if one.flow > 0.0), key=lambda one: one.pressure)
+        if self.engine is None or not going:
+            return math.inf
+        power, flow = EFFICIENCY * self.engine.power(), sum(one.flow for one in going)
+        for one in going[:-1]:
+            if one.pressure * flow > power:
+                break
+            power -= one.pressure * one.flow
+            flow -= one.flow
+        return max(power / flow - MARGIN, 0.0)
+
+    def _check(self, one: Asked, most: float) -> None:
+        """Close the valve at the end of the way, and before a load that the pump cannot hold."""
+        lever, state, name = one.lever, self.state, one.lever.control
+        pull, push = lever.moves.efforts(min(1.0, most / lever.moves.relief))
+        strong = one.load >= CHECK * (push if one.spool > 0.0 else pull)
+        near = AWAY if state[f"{name}.shut"] * one.spool > 0.0 else STOP
+        shut = math.copysign(1.0, one.spool) if one.left < near else 0.0
+        checked = float(strong and (one.speed < -1e-4 or state[f"{name}.checked"] > 0.0))
         state[f"{name}.shut"], state[f"{name}.checked"] = shut, checked
-        relief = lever.moves.relief
-        return here, shut != 0.0 or checked > 0.0, min(max(pressure, 0.0), relief), speed
+        one.blocked = shut != 0.0 or checked > 0.0
 
-    def _shares(self, asked: list[tuple[Lever, float, float, bool, float, float]]
-                ) -> dict[bool, float]:  # fmt: skip
+    def _shares(self, asked: Sequence[Asked]) -> dict[bool, float]:
         """Which part of what they ask for levers get, with and without priority."""
         wants = {True: 0.0, False: 0.0}
-        top = 0.0
-        for lever, spool, _, blocked, pressure, _ in asked:
-            if not blocked:
-                wants[lever.priority] += abs(spool) * lever.flows[0 if spool > 0.0 else 1]
-                top = max(top, pressure)
+        for one in asked:
+            if not one.blocked:
+                wants[one.lever.priority] += one.wanted
         pump = self.pump_flow()
-        if self.engine is not None:
-            power = EFFICIENCY * self.engine.power()
-            pump = min(pump, power / (top + MARGIN))
         first = min(1.0, pump / wants[True]) if wants[True] > 0.0 else 1.0
         left = pump - first * wants[True]
         second = min(1.0, left / wants[False]) if wants[False] > 0.0 else 1.0
         return {True: first, False: second}
 
-    def _drive(self, lever: Lever, spool: float, share: float, here: float, blocked: bool) -> None:
-        moving = lever.mode() == SPEED
-        if blocked:
-            if moving:
+    def _drive(self, one: Asked, share: float, most: float) -> None:
+        lever = one.lever
+        if one.blocked:
+            if lever.mode() == SPEED:
                 lever.close()
             return
-        side = 0 if spool > 0.0 else 1
-        flow = share * abs(spool) * lever.flows[side]
-        speed = math.copysign(flow / (lever.out, lever.back)[side], spool)
-        left = lever.high - here if spool > 0.0 else here - lever.low
-        speed *= min(1.0, max(SLOWEST, left / lever.cushion))
-        if moving:
-            lever.steer_to(speed)
-        else:
-            lever.go(speed)
+        area = lever.out if one.spool > 0.0 else lever.back
+        speed = math.copysign(share * one.wanted / area, one.spool)
+        speed *= min(1.0, max(SLOWEST, one.left / lever.cushion))
+        lever.go(speed, min(1.0, most / lever.moves.relief))
 
     def _close(self, lever: Lever) -> None:
         if lever.mode() != HOLD:

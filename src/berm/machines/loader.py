@@ -15,6 +15,7 @@ from berm.machines.engine import RPM, Converter, Driveline, Engine
 from berm.machines.hydraulics import Cylinder, Hydraulics, Lever, Rotary
 from berm.machines.materials import BLADE, CAB, DARK, PAINT, TYRE
 from berm.machines.meshes import box, joined, prism, trough, tube
+from berm.machines.tool import Tool
 
 SOURCE = {
     "class": "20 t, 180 kW, 255 l/min: Volvo L120E [S22]",
@@ -57,6 +58,11 @@ LOW = math.atan2(PIN[1] - BOOM[1], PIN[0] - BOOM[0])  # rad, of the boom in this
 
 BUCKET = 2.70  # m, width
 EDGE, LIP = (4.68, 0.02), (3.80, 1.45)  # m: cutting edge and upper edge
+SIDE = 0.05  # m, of its side plates
+OUTER = [EDGE, (3.60, 0.02), (3.39, 0.24), (3.34, 0.76), (3.48, 1.20), LIP]
+_MOUTH = np.subtract(LIP, EDGE) / math.dist(LIP, EDGE)
+INNER = np.array([np.add(EDGE, SIDE * _MOUTH), (3.63, 0.065), (3.44, 0.27), (3.39, 0.76),
+                  (3.52, 1.18), np.subtract(LIP, SIDE * _MOUTH)])  # fmt: skip
 BREAKOUT = 0.1  # m behind the edge: where the breakout force is measured [S22]
 
 
@@ -78,11 +84,7 @@ def wheel(at: tuple[float, float, float], mass: float = 550.0, width: float = WI
 
 
 def _bucket() -> Part:
-    outer = [EDGE, (3.60, 0.02), (3.39, 0.24), (3.34, 0.76), (3.48, 1.20), LIP]
-    mouth = np.subtract(LIP, EDGE) / math.dist(LIP, EDGE)
-    first, last = np.add(EDGE, 0.05 * mouth), np.subtract(LIP, 0.05 * mouth)
-    inner = np.array([first, (3.63, 0.065), (3.44, 0.27), (3.39, 0.76), (3.52, 1.18), last])
-    parts = [trough(outer, inner, BUCKET, 0.05)]
+    parts = [trough(OUTER, INNER, BUCKET, SIDE)]
     tooth = [(4.686, 0.015), (4.85, 0.02), (4.660, 0.072)]
     for y in np.linspace(-0.5 * BUCKET + 0.12, 0.5 * BUCKET - 0.12, 7):
         parts.append(prism(tooth, y - 0.06, y + 0.06))
@@ -256,4 +258,12 @@ def loader() -> Design:
             engine,
         ],
         poses=POSES, source=SOURCE, load="bucket",
+        tools={
+            "bucket": Tool(
+                "bucket", INNER, BUCKET - 2.0 * SIDE, edge=EDGE, span=BUCKET, slope=0.5  # [J742]
+            )
+        },
+        # the rear axle oscillates: until it meets its stop, the machine stands on its pin
+        feet=[("front_frame", (FRONT, TRACK, 0.0)), ("front_frame", (FRONT, -TRACK, 0.0)),
+              ("rear_frame", (REAR, 0.0, 0.0))],
     )  # fmt: skip

@@ -31,6 +31,8 @@ from berm.core.saved import Saved
 from berm.machines.assembly import Assembly, Frame
 from berm.machines.design import Design, Link
 from berm.machines.operator import Leg, Operator
+from berm.machines.stability import margin
+from berm.machines.tool import of_design
 
 if TYPE_CHECKING:
     from berm.world.world import World
@@ -120,8 +122,8 @@ def check_commands(
 class Machine:
     """What `berm.machines.add` returns.
 
-    bodies, joints: handles by the names of the design; controls: values from -1 to 1, which act
-    before each step; `command` sets several at once, `schedule` at given times.
+    bodies, joints, tools: handles by the names of the design; controls: values from -1 to 1,
+    which act before each step; `command` sets several at once, `schedule` at given times.
     """
 
     def __init__(
@@ -142,6 +144,7 @@ class Machine:
         frames = assembly.pose(wanted_pose(label, design, pose))
         positions = assembly.positions(frames)
         turn = rotation_about((0.0, 0.0, 1.0), math.radians(angle))
+        self.bears = assembly.bears(frames, turn.T @ np.asarray(world.gravity, float))
         placed = {k: Frame(where + turn @ f.origin, turn @ f.turn) for k, f in frames.items()}
         self.bodies: dict[str, Body] = {}
         self.joints: dict[str, Joint] = {}
@@ -154,6 +157,10 @@ class Machine:
             for key in design.couplings:
                 self.joints[key] = world.add_joint(self._coupling(key))
             self._keep_apart()
+            self.tools = {
+                key: of_design(world, tool, self.bodies[tool.body], design.bodies[tool.body])
+                for key, tool in design.tools.items()
+            }
             for actuator in design.actuators:
                 actuator.attach(self)
         except InputError:
@@ -280,6 +287,14 @@ class Machine:
         total = sum(body.mass * body.centre for body in bodies)
         return np.asarray(total / self.mass)
 
+    def position(self, joint: str) -> float:
+        """Where a joint is, m or rad."""
+        found = self.joints.get(joint)
+        if not isinstance(found, Driven):
+            known = [name for name, one in self.joints.items() if isinstance(one, Driven)]
+            raise InputError(f"machine {self.name!r}: joint", joint, ", ".join(known))
+        return found.position
+
     def sensors(self) -> dict[str, Any]:
         """What the machine measures now, by name: numbers, and arrays (3,) of places (SI)."""
         first = next(iter(self.bodies.values()))
@@ -294,8 +309,16 @@ class Machine:
                 found[name] = joint.position
         for actuator in self.design.actuators:
             found |= actuator.sensors()
-        if self.design.load is not None:
+        for name, tool in self.tools.items():
+            measured = tool.sensors()
+            found |= {f"{name}.{what}": value for what, value in measured.items()}
+            found[f"{name}.tip"] = tool.tip
+            if tool.tool.body == self.design.load:
+                found["load"] = measured["load"]
+        if self.design.load is not None and "load" not in found:
             found["load"] = self.load
+        if self.design.feet:
+            found["tip_over"] = margin(self)
         return found
 
     @property
@@ -305,8 +328,11 @@ class Machine:
 
     @property
     def load(self) -> float:
-        """Mass (kg) that lies in what the design calls the load's body, by the force on it."""
+        """Mass (kg) in the body that the design names: in its tool, or by the force on it."""
         assert self.design.load is not None
+        for tool in self.tools.values():
+            if tool.tool.body == self.design.load:
+                return tool.load
         body = self.bodies[self.design.load]
         down = -float((body.force_from("grains") + body.force_from("bodies"))[2])
         weight = float(np.linalg.norm(self.world.gravity))

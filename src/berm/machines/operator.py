@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 from berm.core import checks
 from berm.core.errors import InputError
 from berm.core.saved import Saved
+from berm.machines.hydraulics import Hydraulics
 
 if TYPE_CHECKING:
     from berm.machines.machine import Machine
 
 Levers = Mapping[str, float]
+NEAR = 0.01  # m or rad: near enough
+BRAKING = 1.5  # rad
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,33 @@ class Operator:
         """Go on from there."""
         self.leg, self.missed = int(state["leg"]), int(state["missed"])
         self.since, self.on = float(state["since"]), bool(state["on"])
+
+
+def levers_to(machine: Machine, wanted: Levers, gain: float = 8.0) -> dict[str, float]:
+    """Levers that bring cylinders and swings, by the names of joints, to positions (m, rad).
+
+    gain: lever a metre that is missing. What swings is braked by its motor alone: it slows down in
+    time for `BRAKING` (rad) from full speed.
+    """
+    levers = {
+        one.joint: one
+        for actuator in machine.design.actuators if isinstance(actuator, Hydraulics)
+        for one in actuator.levers
+    }  # fmt: skip
+    found: dict[str, float] = {}
+    for name, position in wanted.items():
+        if name not in levers:
+            raise InputError(f"machine {machine.name!r}: joint", name, ", ".join(levers) or "none")
+        lever = levers[name]
+        off = position - machine.position(name)
+        if abs(off) <= NEAR:
+            value = 0.0
+        elif lever.turns:
+            value = math.copysign(math.sqrt(min(abs(off) / BRAKING, 1.0)), off)
+        else:
+            value = gain * off
+        found[lever.control] = lever.sign * _unit(value)
+    return found
 
 
 def steer_to(machine: Machine, angle: float) -> float:

@@ -16,6 +16,7 @@ from berm.machines.hydraulics import Cylinder, Hydraulics, Lever, Rotary
 from berm.machines.loader import ROLLING, converter, wheel
 from berm.machines.materials import BLADE, CAB, DARK, PAINT
 from berm.machines.meshes import box, joined, prism, trough, tube
+from berm.machines.tool import Tool
 
 SOURCE = {
     "size": "own: a small rigid hauler that a loader of 20 t fills in three or four buckets [D]",
@@ -30,17 +31,19 @@ SPEEDS = (9.0, 18.0, 32.0, 50.0)  # km/h
 DIFFERENTIAL = 4.0
 PIVOT = (-2.40, 0.0, 1.32)  # m, of the bed
 BED = 3.00  # m, width
+PLATE = 0.06  # m, of its sides
+FRONT_LIP, TAIL = np.array([0.95, 2.76]), np.array([-3.25, 2.16])
+_MOUTH = (TAIL - FRONT_LIP) / np.linalg.norm(TAIL - FRONT_LIP)
+OUTER = np.array([FRONT_LIP, (0.80, 1.50), (-2.25, 1.42), TAIL])
+INNER = np.array([FRONT_LIP + PLATE * _MOUTH, (0.735, 1.57), (-2.23, 1.49),
+                  TAIL - PLATE * _MOUTH])  # fmt: skip
 BASE, HEAD = (-0.95, 0.0, 0.92), (0.40, 0.0, 1.48)  # m, of the cylinders
 LENGTHS = (1.455, 1.18)  # m: closed, stroke
 DUMP = 2.6e-3  # m^3/s
 
 
 def _bed() -> Part:
-    front, tail = np.array([0.95, 2.76]), np.array([-3.25, 2.16])
-    along = (tail - front) / np.linalg.norm(tail - front)
-    outer = np.array([front, (0.80, 1.50), (-2.25, 1.42), tail])
-    inner = np.array([front + 0.06 * along, (0.735, 1.57), (-2.23, 1.49), tail - 0.06 * along])
-    parts = [trough(outer, inner, BED, 0.06)]
+    parts = [trough(OUTER, INNER, BED, PLATE)]
     for y in (-0.55, 0.55):  # beams that rest on the frame
         parts.append(prism([(-2.55, 1.20), (0.7, 1.25), (0.7, 1.495), (-2.2, 1.415), (-2.55, 1.46)],
                            y - 0.09, y + 0.09))  # fmt: skip
@@ -129,4 +132,6 @@ def truck() -> Design:
             engine,
         ],
         poses={"tipped": {"dump": LENGTHS[0] + LENGTHS[1] - 0.06}}, source=SOURCE, load="bed",
+        tools={"bed": Tool("bed", INNER[::-1], BED - 2.0 * PLATE, slope=0.5)},  # [J1363]
+        feet=[("chassis", (x, y, 0.0)) for x in (FRONT, REAR) for y in (-TRACK, TRACK)],
     )  # fmt: skip

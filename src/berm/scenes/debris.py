@@ -28,7 +28,7 @@ LOOSE = 0.5  # share of the room that settled grains fill
 THICK = 0.05  # m, of the blade
 START = 0.25  # m, place of the blade at the start
 CLEAR = 0.5  # radii between the blade and the floor
-RIDGE = 0.5  # radii above the first level that count as a ridge, as in the scene bulldozer
+RIDGE = 0.5  # radii above the first level that count as a ridge, as in the scene push
 REST = 0.3  # s, at the end
 
 

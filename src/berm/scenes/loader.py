@@ -19,7 +19,7 @@ from berm.core.report import StepReport
 from berm.core.shapes import Plane
 from berm.machines.base import add
 from berm.machines.machine import Machine
-from berm.machines.operator import Leg, steer_along, steer_to
+from berm.machines.operator import Leg, levers_to, steer_along, steer_to
 from berm.scenes.base import SCENES, Outcome, Scene, Usual
 from berm.scenes.parts.driving import KEYS, drive_loader
 from berm.scenes.parts.history import History
@@ -40,6 +40,7 @@ DUMPING = 4.3  # m from the loader's middle to that of the bed
 TIP = 45.0  # degrees: a machine that leans more has fallen over
 CLOSED = 1e-3  # m, of joints
 DEEP = 0.05  # of a body's size
+TYRE = 1.36  # m: the smaller ones, of the truck
 
 
 class LoaderParams(SceneParams):
@@ -78,7 +79,7 @@ class Loader(Scene[LoaderParams]):
     keys: ClassVar[tuple[tuple[str, str], ...]] = KEYS
     solver: ClassVar[str] = "nonsmooth"
     needs: ClassVar[frozenset[str]] = frozenset({"bodies", "joints"})
-    usual: ClassVar[Usual] = {"nonsmooth": {"merging": True}}
+    usual: ClassVar[Usual] = {"nonsmooth": {"merging": True, "sweeps": 30}}
 
     def fill(self, world: World, params: LoaderParams) -> None:
         """Drop the rocks, and put loader and truck in their places."""
@@ -123,7 +124,8 @@ class Loader(Scene[LoaderParams]):
             "lift force": now["lift.force"],
             "lean": math.degrees(math.acos(min(float(frame[2, 2]), 1.0))),
             "joints": max(joint.error for joint in machine.joints.values()),
-            "overlap": report.overlap_max,
+            "overlap": report.overlap_share,
+            "tyres": report.overlap_max,
             "leg": machine.operator.leg,
             "energy": measure.energy(world).total,
             "power": sum(one.power for one in world.machines if isinstance(one, Machine)),
@@ -144,7 +146,8 @@ class Loader(Scene[LoaderParams]):
                  and one.position[2] > 0.0)
             for one in rocks
         )  # fmt: skip
-        deep = float(history["overlap"].max()) / min(params.sizes[0], STREWN[0])
+        deep = float(history["overlap"].max())
+        pressed = float(history["tyres"].max()) / TYRE
         lean = float(history["lean"].max())
         error = float(history["joints"].max())
         steps = np.diff(history["time"], prepend=0.0)
@@ -160,6 +163,8 @@ class Loader(Scene[LoaderParams]):
             Outcome("rocks lost", lost == 0, lost, f"0 (lowest {low:.2g} m, farthest {far:.3g} m)"),
             Outcome("deepest overlap, of the smaller body's size", deep < DEEP, deep,
                     f"below {DEEP:g}"),
+            Outcome("deepest overlap or pressing in of a tyre, of a tyre's size", pressed < DEEP,
+                    pressed, f"below {DEEP:g}"),
             Outcome("the loader leans by", lean < TIP, lean, f"below {TIP:g}", "degrees"),
             Outcome("energy out of nothing, of what was turned over",
                     float(gained.max()) < 0.01 * scale, float(gained.max()) / scale, "below 0.01"),
@@ -225,17 +230,12 @@ def slowly(machine: Machine, speed: float) -> dict[str, float]:
 
 def pose(machine: Machine, lift: float, tilt: float) -> dict[str, float]:
     """Levers that bring boom and bucket to lengths (m) of their cylinders."""
-    wanted = {"lift": lift, "tilt": tilt}
-    return {
-        name: min(max(8.0 * (length - ram(machine, name)), -1.0), 1.0)
-        if abs(length - ram(machine, name)) > 0.01 else 0.0
-        for name, length in wanted.items()
-    }  # fmt: skip
+    return levers_to(machine, {"lift": lift, "tilt": tilt})
 
 
 def ram(machine: Machine, name: str) -> float:
     """Length (m) of a cylinder."""
-    return float(machine.sensors()[name])
+    return machine.position(name)
 
 
 def at(machine: Machine) -> Array:

@@ -141,6 +141,14 @@ def _check_bodies(saved: Saved, world: World, materials: int) -> None:
     moments = saved.array("moments", np.float64, (world.bodies.n, 3), 0.0)
     if not (moments > 0.0).all():
         raise saved.refuse("moments", 0.0, "above 0 kg m^2")
+    leader = saved.array("super_body", np.int64, (world.bodies.n,), -1)
+    at = np.searchsorted(world.bodies.tag, leader)
+    merged = leader >= 0
+    known = merged & (at < world.bodies.n)
+    known[known] = world.bodies.tag[at[known]] == leader[known]
+    known[known] = (at[known] == 0) | (leader[at[known]] == leader[known])
+    if not np.array_equal(known, merged):
+        raise saved.refuse("super_body", leader.tolist(), "-1, or a body that leads, by its tag")
     q = saved.array("q", np.float64, (world.bodies.n, 4))
     if not (np.abs((q**2).sum(axis=1) - 1.0) < 1e-3).all():
         raise saved.refuse("q", "other lengths", "unit quaternions")

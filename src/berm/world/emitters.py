@@ -14,6 +14,7 @@ from berm.core.clusters import Cluster
 from berm.core.errors import InputError
 from berm.core.materials import Material, material
 from berm.core.rotations import random_rotations
+from berm.kernels.search.free_place import first_clear
 
 if TYPE_CHECKING:
     from berm.world.world import World
@@ -119,17 +120,18 @@ class Emitter:
             return 0
         low, high = self._radii()
         around = self._neighbourhood(world, high)
-        places, radii = np.empty((wanted, 3)), np.empty(wanted)
-        placed = 0
+        known, placed = len(around), 0
+        spheres = np.vstack([around, np.empty((wanted, 4))])
         for _ in range(wanted):
             r = low + (high - low) * self.rng.random()
-            place = self._free_place(r, around, places[:placed], radii[:placed])
+            place = self._free_place(r, spheres[: known + placed])
             if place is None:
                 break
-            places[placed], radii[placed] = place, r
+            spheres[known + placed] = *place, r
             placed += 1
         if placed:
-            self._add(world, places[:placed], radii[:placed])
+            new = spheres[known : known + placed]
+            self._add(world, new[:, :3], new[:, 3])
         self._due = min(self._due - placed, max(self.rate * world.dt, 1.0))
         self.poured += placed
         return placed
@@ -141,14 +143,14 @@ class Emitter:
         turns = random_rotations(self.rng, len(places))
         world.add_clusters(self.cluster, places, turns, self.velocity, material=self.material)
 
-    def _free_place(self, r: float, around: Array, places: Array, radii: Array) -> Array | None:
-        """A place in the region where a grain of radius r touches nobody, or None."""
+    def _free_place(self, r: float, spheres: Array) -> Array | None:
+        """A place in the region where a grain of radius r touches none of the others, or None."""
         for _ in range(TRIES // BATCH):
             tries = self._places(BATCH)
-            clear = self._clearance(tries, around, places, radii) >= r
-            if clear.any():
-                found: Array = tries[int(np.argmax(clear))]
-                return found
+            found = first_clear(tries, r, spheres)
+            if found >= 0:
+                place: Array = tries[found]
+                return place
         return None
 
     def _neighbourhood(self, world: World, high: float) -> Array:
@@ -157,17 +159,6 @@ class Emitter:
         x = world.grains.x[: world.grains.n]
         near = (np.abs(x[:, :3] - np.asarray(self.position, x.dtype)) <= reach).all(axis=1)
         result: Array = x[near].astype(float)
-        return result
-
-    @staticmethod
-    def _clearance(tries: Array, around: Array, places: Array, radii: Array) -> Array:
-        """Distance from each try to the nearest surface of another grain."""
-        others = np.vstack([around[:, :3], places])
-        sizes = np.concatenate([around[:, 3], radii])
-        if not len(others):
-            return np.full(len(tries), np.inf)
-        gaps = np.linalg.norm(tries[:, None] - others[None], axis=2) - sizes
-        result: Array = gaps.min(axis=1)
         return result
 
     def state(self) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Motion of rigid bodies made of spheres, in blocks that stay as they are from step to step.
 
-Bodies: place (m, 4) centre and inverse mass; pace (m, 4) velocity; turn (m, 4) quaternion; momentum
+Bodies: centre (m, 4) and inverse mass; velocity (m, 4); attitude (m, 4) quaternion; momentum
 (m, 4) angular momentum in the body's frame and the longest arm of a sphere; inertia (m, 4)
 principal moments; ref (m, 8) centre and quaternion when the list of pairs was made, and between
 them the square of the way that a sphere may go until it is made anew. The spheres of body b are
@@ -25,7 +25,7 @@ CHUNK = 16
 BATCH = 16  # blocks that one thread moves with the same buffers
 # What stays: what one row of a body's arrays holds stands together. SEEN and SHARE are the inverse
 # masses that each of its spheres has behind its velocity and its spin.
-PLACE, LIGHT, PACE, TURN, MOMENTUM, ARM = (CHUNK * c for c in (0, 3, 4, 8, 12, 15))
+CENTRE, LIGHT, MOTION, QUAT, MOMENTUM, ARM = (CHUNK * c for c in (0, 3, 4, 8, 12, 15))
 INVERSE, SEEN, REF, ALLOWED, REF_TURN = (CHUNK * c for c in (16, 19, 20, 23, 24))
 AXES, SHARE = (CHUNK * c for c in (28, 37))
 STATE = 38 * CHUNK
@@ -66,7 +66,7 @@ def _refresh(b):
     """The axes of the bodies of a block, from their quaternions."""
     for m in range(CHUNK):
         ax, ay, az, bx, by, bz, cx, cy, cz = axes(
-            b[TURN + m], b[TURN + CHUNK + m], b[TURN + 2 * CHUNK + m], b[TURN + 3 * CHUNK + m]
+            b[QUAT + m], b[QUAT + CHUNK + m], b[QUAT + 2 * CHUNK + m], b[QUAT + 3 * CHUNK + m]
         )
         b[AXES + m], b[AXES + CHUNK + m], b[AXES + 2 * CHUNK + m] = ax, ay, az
         b[AXES + 3 * CHUNK + m], b[AXES + 4 * CHUNK + m], b[AXES + 5 * CHUNK + m] = bx, by, bz
@@ -146,27 +146,27 @@ def seat_bodies(
 
 
 @inner
-def fill_block(c, first, place, pace, turn, momentum, blocks):
-    """Bring place and motion of the bodies of block c in."""
+def fill_block(c, first, centre, velocity, attitude, momentum, blocks):
+    """Bring centre and motion of the bodies of block c in."""
     b, who = blocks[c], np.empty(CHUNK, np.int64)
     _who(c, first, who)
     for m in range(0, CHUNK, FOUR):
-        _put_quads(rows4(place, who, m, 1, 0), PLACE + m, b)
-        _put_quads(rows4(pace, who, m, 1, 0), PACE + m, b)
-        _put_quads(rows4(turn, who, m, 1, 0), TURN + m, b)
+        _put_quads(rows4(centre, who, m, 1, 0), CENTRE + m, b)
+        _put_quads(rows4(velocity, who, m, 1, 0), MOTION + m, b)
+        _put_quads(rows4(attitude, who, m, 1, 0), QUAT + m, b)
         _put_quads(rows4(momentum, who, m, 1, 0), MOMENTUM + m, b)
     _refresh(b)
 
 
 @inner
-def drain_block(c, first, place, pace, turn, momentum, blocks):
+def drain_block(c, first, centre, velocity, attitude, momentum, blocks):
     """Bring block c of the bodies out again."""
     b, who = blocks[c], np.empty(CHUNK, np.int64)
     _who(c, first, who)
     for m in range(0, CHUNK, FOUR):
-        set_rows4(place, who, m, 1, 0, _quads(PLACE + m, b))
-        set_rows4(pace, who, m, 1, 0, _quads(PACE + m, b))
-        set_rows4(turn, who, m, 1, 0, _quads(TURN + m, b))
+        set_rows4(centre, who, m, 1, 0, _quads(CENTRE + m, b))
+        set_rows4(velocity, who, m, 1, 0, _quads(MOTION + m, b))
+        set_rows4(attitude, who, m, 1, 0, _quads(QUAT + m, b))
         set_rows4(momentum, who, m, 1, 0, _quads(MOMENTUM + m, b))
 
 
@@ -175,9 +175,9 @@ def _kick(kick, gx, gy, gz, b, s):
     """Velocities and angular momenta of a block by its forces and torques."""
     for m in range(CHUNK):
         w = kick * b[LIGHT + m]
-        b[PACE + m] += w * s[FORCE + m] + kick * gx
-        b[PACE + CHUNK + m] += w * s[FORCE + CHUNK + m] + kick * gy
-        b[PACE + 2 * CHUNK + m] += w * s[FORCE + 2 * CHUNK + m] + kick * gz
+        b[MOTION + m] += w * s[FORCE + m] + kick * gx
+        b[MOTION + CHUNK + m] += w * s[FORCE + CHUNK + m] + kick * gy
+        b[MOTION + 2 * CHUNK + m] += w * s[FORCE + 2 * CHUNK + m] + kick * gz
         tx, ty = kick * s[TORQUE + m], kick * s[TORQUE + CHUNK + m]
         tz = kick * s[TORQUE + 2 * CHUNK + m]
         b[MOMENTUM + m] += (
@@ -199,9 +199,9 @@ def _turn_round(h, b):
     for m in range(CHUNK):
         w = b[INVERSE + m]
         (
-            b[TURN + m], b[TURN + CHUNK + m], b[TURN + 2 * CHUNK + m], b[TURN + 3 * CHUNK + m]
+            b[QUAT + m], b[QUAT + CHUNK + m], b[QUAT + 2 * CHUNK + m], b[QUAT + 3 * CHUNK + m]
         ) = round_turn(
-            b[TURN + m], b[TURN + CHUNK + m], b[TURN + 2 * CHUNK + m], b[TURN + 3 * CHUNK + m],
+            b[QUAT + m], b[QUAT + CHUNK + m], b[QUAT + 2 * CHUNK + m], b[QUAT + 3 * CHUNK + m],
             w * b[MOMENTUM + m], w * b[MOMENTUM + CHUNK + m], w * b[MOMENTUM + 2 * CHUNK + m], h,
         )  # fmt: skip
 
@@ -211,12 +211,12 @@ def _turn_any(h, b):
     """Turn any bodies, free of torque."""
     for m in range(CHUNK):
         qw, qx, qy, qz, lx, ly, lz = free_turn(
-            b[TURN + m], b[TURN + CHUNK + m], b[TURN + 2 * CHUNK + m], b[TURN + 3 * CHUNK + m],
+            b[QUAT + m], b[QUAT + CHUNK + m], b[QUAT + 2 * CHUNK + m], b[QUAT + 3 * CHUNK + m],
             b[MOMENTUM + m], b[MOMENTUM + CHUNK + m], b[MOMENTUM + 2 * CHUNK + m],
             b[INVERSE + m], b[INVERSE + CHUNK + m], b[INVERSE + 2 * CHUNK + m], h,
         )  # fmt: skip
-        b[TURN + m], b[TURN + CHUNK + m] = qw, qx
-        b[TURN + 2 * CHUNK + m], b[TURN + 3 * CHUNK + m] = qy, qz
+        b[QUAT + m], b[QUAT + CHUNK + m] = qw, qx
+        b[QUAT + 2 * CHUNK + m], b[QUAT + 3 * CHUNK + m] = qy, qz
         b[MOMENTUM + m], b[MOMENTUM + CHUNK + m], b[MOMENTUM + 2 * CHUNK + m] = lx, ly, lz
 
 
@@ -237,16 +237,17 @@ def _spins(b, s):
 def _drift(h, b, s):
     """Centres of a block, and whether a sphere may have gone too far."""
     for m in range(CHUNK):
-        px, py = b[PLACE + m] + h * b[PACE + m], b[PLACE + CHUNK + m] + h * b[PACE + CHUNK + m]
-        pz = b[PLACE + 2 * CHUNK + m] + h * b[PACE + 2 * CHUNK + m]
-        b[PLACE + m], b[PLACE + CHUNK + m], b[PLACE + 2 * CHUNK + m] = px, py, pz
+        px = b[CENTRE + m] + h * b[MOTION + m]
+        py = b[CENTRE + CHUNK + m] + h * b[MOTION + CHUNK + m]
+        pz = b[CENTRE + 2 * CHUNK + m] + h * b[MOTION + 2 * CHUNK + m]
+        b[CENTRE + m], b[CENTRE + CHUNK + m], b[CENTRE + 2 * CHUNK + m] = px, py, pz
         # a sphere has gone |dc| + 2 arm sin(angle / 2) at most; without roots, that is
         # left >= 0 and left^2 >= 4 |dc|^2 turned^2, with what both leave of the squared room
         px, py, pz = px - b[REF + m], py - b[REF + CHUNK + m], pz - b[REF + 2 * CHUNK + m]
         along = (
-            b[TURN + m] * b[REF_TURN + m] + b[TURN + CHUNK + m] * b[REF_TURN + CHUNK + m]
-            + b[TURN + 2 * CHUNK + m] * b[REF_TURN + 2 * CHUNK + m]
-            + b[TURN + 3 * CHUNK + m] * b[REF_TURN + 3 * CHUNK + m]
+            b[QUAT + m] * b[REF_TURN + m] + b[QUAT + CHUNK + m] * b[REF_TURN + CHUNK + m]
+            + b[QUAT + 2 * CHUNK + m] * b[REF_TURN + 2 * CHUNK + m]
+            + b[QUAT + 3 * CHUNK + m] * b[REF_TURN + 3 * CHUNK + m]
         )  # fmt: skip
         went2 = px * px + py * py + pz * pz
         turned2 = 4.0 * b[ARM + m] * b[ARM + m] * max(1.0 - along * along, 0.0)
@@ -260,7 +261,7 @@ def _load(start, count, first, rows, x, f, b, s):
     last = start + count - 1
     for m in range(0, CHUNK, FOUR):
         k = start + m
-        px, py, pz, light = _quads(PLACE + m, b)
+        px, py, pz, light = _quads(CENTRE + m, b)
         p0, p1, p2, p3 = transposed(px, py, pz, light)
         f0, t0 = total_force(min(k, last), p0, first, rows, x, f)
         f1, t1 = total_force(min(k + 1, last), p1, first, rows, x, f)
@@ -271,10 +272,10 @@ def _load(start, count, first, rows, x, f, b, s):
 
 
 @inline
-def _put_sphere(i, place, pace, turning, clear, x, v, spin, f):
+def _put_sphere(i, centre, velocity, turning, clear, x, v, spin, f):
     """Set all that sphere i has, and clear its force and torque or not."""
-    set_quad(x, i, place)
-    set_quad(v, i, pace)
+    set_quad(x, i, centre)
+    set_quad(v, i, velocity)
     set_quad(spin, i, turning)
     if clear:
         set_quad(f, 2 * i, splat4(0.0))
@@ -288,9 +289,10 @@ def _carry(m, begin, end, form, clear, seats, arms, b, s, x, v, spin, f):
     bx, by = splat4(b[AXES + 3 * CHUNK + m]), splat4(b[AXES + 4 * CHUNK + m])
     bz, cx = splat4(b[AXES + 5 * CHUNK + m]), splat4(b[AXES + 6 * CHUNK + m])
     cy, cz = splat4(b[AXES + 7 * CHUNK + m]), splat4(b[AXES + 8 * CHUNK + m])
-    px, py = splat4(b[PLACE + m]), splat4(b[PLACE + CHUNK + m])
-    pz, seen = splat4(b[PLACE + 2 * CHUNK + m]), splat4(b[SEEN + m])
-    ux, uy, uz = splat4(b[PACE + m]), splat4(b[PACE + CHUNK + m]), splat4(b[PACE + 2 * CHUNK + m])
+    px, py = splat4(b[CENTRE + m]), splat4(b[CENTRE + CHUNK + m])
+    pz, seen = splat4(b[CENTRE + 2 * CHUNK + m]), splat4(b[SEEN + m])
+    ux, uy = splat4(b[MOTION + m]), splat4(b[MOTION + CHUNK + m])
+    uz = splat4(b[MOTION + 2 * CHUNK + m])
     wx, wy, wz = splat4(s[SPIN + m]), splat4(s[SPIN + CHUNK + m]), splat4(s[SPIN + 2 * CHUNK + m])
     turning = quad_of(s[SPIN + m], s[SPIN + CHUNK + m], s[SPIN + 2 * CHUNK + m], b[SHARE + m])
     for q in range(end - begin):
@@ -351,8 +353,8 @@ def move_batch(
 
 @inner
 def finish_block(
-    c, kick, gx, gy, gz, first, rows, place, pace, turn, momentum, seat, form, seats, arms, blocks,
-    x, v, spin, f,
+    c, kick, gx, gy, gz, first, rows, centre, velocity, attitude, momentum, seat, form, seats, arms,
+    blocks, x, v, spin, f,
 ):  # fmt: skip
     """The half kick that ends a step, for block c, and bring it out."""
     b, s, start = blocks[c], np.empty(SCRATCH), c * CHUNK
@@ -361,7 +363,7 @@ def finish_block(
     _kick(kick, gx, gy, gz, b, s)
     _spins(b, s)
     _carry_block(start, count, False, seat, form, seats, arms, b, s, x, v, spin, f)
-    drain_block(c, first, place, pace, turn, momentum, blocks)
+    drain_block(c, first, centre, velocity, attitude, momentum, blocks)
 
 
 @inner
@@ -370,8 +372,8 @@ def push_bodies(which, applied, sign, first, rows, blocks, x, f):
     for k in range(which.shape[0]):
         b, m = blocks[which[k] // CHUNK], which[k] % CHUNK
         i, p = rows[first[which[k]]], applied[k]
-        ax, ay = x[i, 0] - b[PLACE + m], x[i, 1] - b[PLACE + CHUNK + m]
-        az = x[i, 2] - b[PLACE + 2 * CHUNK + m]
+        ax, ay = x[i, 0] - b[CENTRE + m], x[i, 1] - b[CENTRE + CHUNK + m]
+        az = x[i, 2] - b[CENTRE + 2 * CHUNK + m]
         for c in range(3):
             f[i, c] += sign * p[c]
         f[i, 4] += sign * (p[3] - (ay * p[2] - az * p[1]))

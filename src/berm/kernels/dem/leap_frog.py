@@ -27,8 +27,8 @@ def advance(
     fraction, pair_law, wall_law, slab, colour, turn, ptr, mine, nbr, hist, x, v, spin, material,
     alike, nmat, prm, f, per_second, row, body, face, count, wall_hist, total, shapes, shape, pose,
     substance, mesh, ranges, tri, normals, frame, dims, starts, members, field, corners,
-    fan_starts, fans, first, rows, offset, place, pace, attitude, momentum, seat, form, seats, arms,
-    blocks, alike_turn, pushed, applied, mechanisms, stats,
+    fan_starts, fans, first, rows, offset, centre, velocity, attitude, momentum, seat, form, seats,
+    arms, blocks, alike_turn, pushed, applied, mechanisms, stats,
 ):  # fmt: skip
     """Leap-frog from step `done` to `until` of the `steps` of a world step, or to a stale list.
 
@@ -55,7 +55,7 @@ def advance(
     numbers, kinds = np.ones((2, nslab, LAW_NUMBERS * LANES)), np.full((2, nslab, LANES), -1)
     if not only_forces:
         for c in prange(chunks):
-            fill_block(np.int64(c), first, place, pace, attitude, momentum, blocks)
+            fill_block(np.int64(c), first, centre, velocity, attitude, momentum, blocks)
         if done == 0 and not due:
             push_bodies(pushed, applied, 1.0, first, rows, blocks, x, f)
     if mechanisms is not None:
@@ -78,16 +78,16 @@ def advance(
             far = False
             if mechanisms is not None:
                 plan, far = move_mechanisms(
-                    mechanisms, h, per_second, gravity, plan, first, rows, offset, place, pace,
+                    mechanisms, h, per_second, gravity, plan, first, rows, offset, centre, velocity,
                     attitude, momentum, ref, x, v, spin, f,
                 )  # fmt: skip
             for k in range(nslab + batches):
                 far |= stale[k]
             if far:
                 for c in prange(chunks):
-                    drain_block(np.int64(c), first, place, pace, attitude, momentum, blocks)
+                    drain_block(np.int64(c), first, centre, velocity, attitude, momentum, blocks)
                 if mechanisms is not None:
-                    lead_clumps(mechanisms, place, pace, attitude, momentum)
+                    lead_clumps(mechanisms, centre, velocity, attitude, momentum)
                 return done
         due = False
         if not only_forces:
@@ -113,18 +113,18 @@ def advance(
         done += 1
     if done < steps:
         for c in prange(chunks):
-            drain_block(np.int64(c), first, place, pace, attitude, momentum, blocks)
+            drain_block(np.int64(c), first, centre, velocity, attitude, momentum, blocks)
         if mechanisms is not None:
-            lead_clumps(mechanisms, place, pace, attitude, momentum)
+            lead_clumps(mechanisms, centre, velocity, attitude, momentum)
         return done
     for c in prange(chunks):
         finish_block(
-            np.int64(c), 0.5 * h, gx, gy, gz, first, rows, place, pace, attitude, momentum, seat,
-            form, seats, arms, blocks, x, v, spin, f,
+            np.int64(c), 0.5 * h, gx, gy, gz, first, rows, centre, velocity, attitude, momentum,
+            seat, form, seats, arms, blocks, x, v, spin, f,
         )  # fmt: skip
     for number in prange(singles):
         kick_slab(np.int64(number), slab, owner, 0.5 * h, gx, gy, gz, x, v, spin, f)
     push_bodies(pushed, applied, -1.0, first, rows, blocks, x, f)  # the next step has its own
     if mechanisms is not None:
-        lead_clumps(mechanisms, place, pace, attitude, momentum)
+        lead_clumps(mechanisms, centre, velocity, attitude, momentum)
     return done

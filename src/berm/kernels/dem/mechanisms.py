@@ -17,7 +17,7 @@ import numpy as np
 
 from berm.kernels.dem.sphere_motion import carry_spheres, total_force
 from berm.kernels.geometry.rotation import axes, rotate_back
-from berm.kernels.jit import inner, jit
+from berm.kernels.jit import bare, inner, jit
 from berm.kernels.multibody.joints import add_loads, joint_rows, keep_joints, place_joints
 from berm.kernels.multibody.motion import add_impulse, free_velocities, move_bodies, stiffen
 from berm.kernels.multibody.rows import make_rows
@@ -46,8 +46,8 @@ class Mechanisms(NamedTuple):
 
 @jit
 def move_mechanisms(
-    one, h, per_second, gravity, plan, first, rows, offset, place, pace, turn, momentum, ref, x, v,
-    spin, f,
+    one, h, per_second, gravity, plan, first, rows, offset, centre, velocity, attitude, momentum,
+    ref, x, v, spin, f,
 ):  # fmt: skip
     """One small step of h (s), with the forces on the spheres, which are cleared.
 
@@ -57,35 +57,36 @@ def move_mechanisms(
     bodies, joints = one.bodies, one.joints
     nb = bodies.kind.shape[0]
     u0, u = np.empty((nb, 6)), np.empty((nb, 6))
-    place_joints(joints, bodies)
+    frame = np.empty((3, 3))
+    place_joints(joints, bodies, frame)
     stiffen(joints, bodies, h)
     free_velocities(bodies, gravity, h, u0)
     push = np.empty(6)
     for k in range(one.held.shape[0]):
         b, at = one.held[k, 0], one.held[k, 1]
         if at >= 0:
-            force, torque = total_force(at, quad(place, at), first, rows, x, f)
+            force, torque = total_force(at, quad(centre, at), first, rows, x, f)
             for c in range(3):
                 push[c], push[3 + c] = h * lane(force, c), h * lane(torque, c)
             add_impulse(b, bodies, push, u0)
             _note(b, bodies, push, per_second, one.by_grains)
     lines = make_rows(ROWS_A_JOINT * joints.kind.shape[0])
-    m = joint_rows(joints, bodies, h, lines, np.int64(0), np.empty((3, 3)))
+    m = joint_rows(joints, bodies, h, lines, np.int64(0), frame)
     plan = call_solver(one.solver, (DIRECT, lines, m, m, bodies, u0, u, plan, 0, one.stats))
     keep_joints(joints, bodies, lines, 0, m, h)
     add_loads(joints, bodies, lines, 0, m, per_second, one.load, one.by_joints)
     move_bodies(bodies, u, h)
-    place_joints(joints, bodies)
+    place_joints(joints, bodies, frame)
     far = False
     for k in range(one.held.shape[0]):
         b, at = one.held[k, 0], one.held[k, 1]
         if at >= 0:
-            _lead(b, at, bodies, place, pace, turn, momentum)
-            far |= _carry(b, at, bodies, first, rows, offset, place, pace, ref, x, v, spin, f)
+            _lead(b, at, bodies, centre, velocity, attitude, momentum)
+            far |= _carry(b, at, bodies, first, rows, offset, centre, velocity, ref, x, v, spin, f)
     return plan, far
 
 
-@inner
+@bare
 def _note(b, bodies, push, per_second, felt):
     """Add an impulse about the centre to the mean force and torque about the body's origin."""
     rx = bodies.x[b, 0] - bodies.org[b, 0]
@@ -98,21 +99,21 @@ def _note(b, bodies, push, per_second, felt):
     felt[b, 5] += per_second * (push[5] + rx * push[1] - ry * push[0])
 
 
-@inner
-def _lead(b, at, bodies, place, pace, turn, momentum):
+@bare
+def _lead(b, at, bodies, centre, velocity, attitude, momentum):
     """Bring pose and motion of a body to the clump that covers it."""
     q, spin = bodies.q[b], bodies.L[b]
     for c in range(3):
-        place[at, c], pace[at, c] = bodies.x[b, c], bodies.v[b, c]
+        centre[at, c], velocity[at, c] = bodies.x[b, c], bodies.v[b, c]
     for c in range(4):
-        turn[at, c] = q[c]
+        attitude[at, c] = q[c]
     momentum[at, 0], momentum[at, 1], momentum[at, 2] = rotate_back(
         q[0], q[1], q[2], q[3], spin[0], spin[1], spin[2]
     )
 
 
 @inner
-def _carry(b, at, bodies, first, rows, offset, place, pace, ref, x, v, spin, f):
+def _carry(b, at, bodies, first, rows, offset, centre, velocity, ref, x, v, spin, f):
     """Set the spheres of a body to its pose and motion; return whether one has gone too far."""
     q, omega, frame, far = bodies.q[b], bodies.omega[b], np.zeros((1, 16)), False
     ax, ay, az, bx, by, bz, cx, cy, cz = axes(q[0], q[1], q[2], q[3])
@@ -120,7 +121,7 @@ def _carry(b, at, bodies, first, rows, offset, place, pace, ref, x, v, spin, f):
     set_quad(frame, 1, quad_of(bx, by, bz, 0.0))
     set_quad(frame, 2, quad_of(cx, cy, cz, 0.0))
     set_quad(frame, 3, quad_of(omega[0], omega[1], omega[2], 0.0))
-    carry_spheres(at, first, rows, offset, place, pace, 0, frame, x, v, spin)
+    carry_spheres(at, first, rows, offset, centre, velocity, 0, frame, x, v, spin)
     for k in range(first[at], first[at + 1]):
         i = rows[k]
         for c in range(8):
@@ -131,10 +132,10 @@ def _carry(b, at, bodies, first, rows, offset, place, pace, ref, x, v, spin, f):
 
 
 @inner
-def lead_clumps(one, place, pace, turn, momentum):
+def lead_clumps(one, centre, velocity, attitude, momentum):
     """Bring pose and motion of all mechanisms to their clumps, which blocks have overwritten."""
     for k in range(one.held.shape[0]):
         if one.held[k, 1] >= 0:
-            _lead(one.held[k, 0], one.held[k, 1], one.bodies, place, pace, turn, momentum)
+            _lead(one.held[k, 0], one.held[k, 1], one.bodies, centre, velocity, attitude, momentum)
 
 

@@ -87,12 +87,12 @@ def total_force(b, here, first, rows, x, f):
 
 
 @inline
-def carry_spheres(k, first, rows, offset, place, pace, m, frame, x, v, spin):
+def carry_spheres(k, first, rows, offset, centre, velocity, m, frame, x, v, spin):
     """Set the spheres of body k to its pose and motion, [Bell05] 3.1.
 
     frame (.., 16): its axes and its spin in the world, a quad each, in row m.
     """
-    here, speed, turning = quad(place, k), quad(pace, k), quad(frame, 4 * m + 3)
+    here, speed, turning = quad(centre, k), quad(velocity, k), quad(frame, 4 * m + 3)
     a, b, c = quad(frame, 4 * m), quad(frame, 4 * m + 1), quad(frame, 4 * m + 2)
     on = next_axis(turning)
     for at in range(first[k], first[k + 1]):
@@ -106,10 +106,10 @@ def carry_spheres(k, first, rows, offset, place, pace, m, frame, x, v, spin):
 
 
 @inner
-def _carry_chunk(c, first, rows, offset, place, pace, turn, momentum, inertia, x, v, spin):
+def _carry_chunk(c, first, rows, offset, centre, velocity, attitude, momentum, inertia, x, v, spin):
     frame = np.zeros((1, 16))
     for k in range(c * CHUNK, min((c + 1) * CHUNK, first.shape[0] - 1)):
-        qw, qx, qy, qz = turn[k, 0], turn[k, 1], turn[k, 2], turn[k, 3]
+        qw, qx, qy, qz = attitude[k, 0], attitude[k, 1], attitude[k, 2], attitude[k, 3]
         wx, wy, wz = rotate(
             qw, qx, qy, qz, momentum[k, 0] / inertia[k, 0], momentum[k, 1] / inertia[k, 1],
             momentum[k, 2] / inertia[k, 2],
@@ -119,26 +119,28 @@ def _carry_chunk(c, first, rows, offset, place, pace, turn, momentum, inertia, x
         set_quad(frame, 1, quad_of(bx, by, bz, 0.0))
         set_quad(frame, 2, quad_of(cx, cy, cz, 0.0))
         set_quad(frame, 3, quad_of(wx, wy, wz, 0.0))
-        carry_spheres(k, first, rows, offset, place, pace, 0, frame, x, v, spin)
+        carry_spheres(k, first, rows, offset, centre, velocity, 0, frame, x, v, spin)
 
 
 @pjit
-def carry_all(first, rows, offset, place, pace, turn, momentum, inertia, x, v, spin):
+def carry_all(first, rows, offset, centre, velocity, attitude, momentum, inertia, x, v, spin):
     """Set the spheres of all bodies to their bodies' poses and velocities."""
     for c in prange((first.shape[0] - 1 + CHUNK - 1) // CHUNK):
-        _carry_chunk(c, first, rows, offset, place, pace, turn, momentum, inertia, x, v, spin)
+        _carry_chunk(
+            c, first, rows, offset, centre, velocity, attitude, momentum, inertia, x, v, spin
+        )
 
 
 @inner
-def _sum_chunk(c, first, rows, place, x, f, out):
+def _sum_chunk(c, first, rows, centre, x, f, out):
     for b in range(c * CHUNK, min((c + 1) * CHUNK, first.shape[0] - 1)):
-        force, torque = total_force(b, quad(place, b), first, rows, x, f)
+        force, torque = total_force(b, quad(centre, b), first, rows, x, f)
         for a in range(3):
             out[b, a], out[b, 3 + a] = lane(force, a), lane(torque, a)
 
 
 @pjit
-def sum_forces(first, rows, place, x, f, out):
+def sum_forces(first, rows, centre, x, f, out):
     """Force and torque (m, 6) of all bodies."""
     for c in prange((first.shape[0] - 1 + CHUNK - 1) // CHUNK):
-        _sum_chunk(c, first, rows, place, x, f, out)
+        _sum_chunk(c, first, rows, centre, x, f, out)

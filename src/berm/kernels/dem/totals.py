@@ -35,19 +35,19 @@ def grain_totals(n, x, v, spin, owner, material, used):
 
 
 @jit
-def body_energy(place, pace, momentum, inertia):
+def body_energy(centre, velocity, momentum, inertia):
     """Return kinetic energy (J) of bodies."""
     energy = 0.0
-    for b in range(place.shape[0]):
-        square = pace[b, 0] ** 2 + pace[b, 1] ** 2 + pace[b, 2] ** 2
-        energy += 0.5 * square / place[b, 3]
+    for b in range(centre.shape[0]):
+        square = velocity[b, 0] ** 2 + velocity[b, 1] ** 2 + velocity[b, 2] ** 2
+        energy += 0.5 * square / centre[b, 3]
         for c in range(3):
             energy += 0.5 * momentum[b, c] ** 2 / inertia[b, c]
     return energy
 
 
 @jit
-def lightest_body(first, place, momentum, inertia, all_to_touching):
+def lightest_body(first, centre, momentum, inertia, all_to_touching):
     """Return the largest inverse mass (1/kg) that a contact of a body sees.
 
     A push off the centre also turns a body, which makes it seem lighter; the spheres that touch at
@@ -56,6 +56,6 @@ def lightest_body(first, place, momentum, inertia, all_to_touching):
     lightest = 0.0
     for b in range(first.shape[0] - 1):
         least = min(inertia[b, 0], min(inertia[b, 1], inertia[b, 2]))
-        seen = place[b, 3] + momentum[b, 3] ** 2 / least
+        seen = centre[b, 3] + momentum[b, 3] ** 2 / least
         lightest = max(lightest, seen * max(1.0, (first[b + 1] - first[b]) / all_to_touching))
     return lightest

@@ -151,6 +151,18 @@ def cell_range(origin, edge, nodes, low, high):
 
 
 @bare
+def cell_bound(heights, frame, i, j, x, y, z):
+    """Lower bound of the squared distance (m^2) to the surface of a cell."""
+    c = frame[2]
+    west, south = frame[0] + i * c, frame[1] + j * c
+    dx, dy = most3(west - x, x - west - c, 0.0), most3(south - y, y - south - c, 0.0)
+    a, b = heights[i, j], heights[i + 1, j]
+    p, q = heights[i, j + 1], heights[i + 1, j + 1]
+    dz = most3(z - max(max(a, b), max(p, q)), min(min(a, b), min(p, q)) - z, 0.0)
+    return dx * dx + dy * dy + dz * dz
+
+
+@bare
 def height_distance(heights, frame, x, y, z, tri):
     """Signed distance (m) and gradient: negative below the surface; tri is scratch (2, 3, 3)."""
     h, su, sw = ground(heights, frame, x, y)
@@ -159,8 +171,12 @@ def height_distance(heights, frame, x, y, z, tri):
     i0, i1 = cell_range(frame[0], frame[2], heights.shape[0], x - reach, x + reach)
     j0, j1 = cell_range(frame[1], frame[2], heights.shape[1], y - reach, y + reach)
     best, qx, qy, qz = np.inf, 0.0, 0.0, 0.0
+    if out == 0.0:
+        best, qx, qy, qz = (z - h) ** 2, x, y, h
     for i in range(i0, i1):
         for j in range(j0, j1):
+            if cell_bound(heights, frame, i, j, x, y, z) >= best:
+                continue
             load_triangles(heights, frame, i, j, tri)
             for k in range(2):
                 sx, sy, sz, _ = closest_point(tri, k, x, y, z)

@@ -18,10 +18,16 @@ FEW = 12  # bodies: below, all pairs are asked
 
 
 @bare
-def centres(bodies, ball, h, margin, out):
+def length(v):
+    """Length of a vector."""
+    return math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+
+
+@bare
+def centres(bodies, ball, h, margin, pushed, out):
     """Balls (nb, 4) in the world around bodies and the way they may go in h (s); -1: no end.
 
-    margin: part of a ball's radius by which it is blown up.
+    margin: part of a ball's radius by which it is blown up; pushed (nb, 3): way (m) besides.
     """
     for b in range(ball.shape[0]):
         r = ball[b, 3]
@@ -33,7 +39,7 @@ def centres(bodies, ball, h, margin, out):
             out[b, c] = bodies.org[b, c] + (
                 rot[c, 0] * ball[b, 0] + rot[c, 1] * ball[b, 1] + rot[c, 2] * ball[b, 2]
             )
-        out[b, 3] = r * (1.0 + margin) + h * top_speed(b, bodies, ball)
+        out[b, 3] = r * (1.0 + margin) + h * top_speed(b, bodies, ball) + length(pushed[b])
 
 
 @bare

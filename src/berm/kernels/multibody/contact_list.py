@@ -7,9 +7,9 @@ import numpy as np
 from berm.kernels.jit import bare, inner
 from berm.kernels.multibody.arrays import Contacts
 
-# columns of what contacts remember: tags, feature, impulse and its moment (6), state
-A, B, FEATURE, IMPULSE, STATE = 0, 1, 2, 3, 9
-MEMORY = 10
+# columns of what contacts remember: tags, feature, impulse and its moment (6), state, point
+A, B, FEATURE, IMPULSE, STATE, POINT = 0, 1, 2, 3, 9, 10
+MEMORY = 13
 # states of a contact: does not press; is restless; is quiet enough to stay merged, or to be merged;
 # creeps at the limit of friction so slowly that it may be merged, but not stay if disturbed
 OPEN, LOUD, STAYS, QUIET, CREEPS = range(5)
@@ -26,6 +26,32 @@ def make_contacts(room):
         np.empty(room, np.int64), np.empty(room, np.int64), np.empty((room, 3)),
         np.empty((room, 3)), np.empty((room, 3)), np.empty(room), np.empty((room, 6)),
     )  # fmt: skip
+
+
+@bare
+def take_over(old, at, one, two, contacts):
+    """Append what old contacts, from number `at` on, know of a pair; return where the next begin.
+
+    Pairs are asked for in ascending order, smaller row first.
+    """
+    while at < old.n[0]:
+        a, b = min(old.a[at], old.b[at]), max(old.a[at], old.b[at])
+        if a > one or (a == one and b > two):
+            break
+        k = contacts.n[0]
+        if a == one and b == two:
+            if k < contacts.gap.shape[0]:
+                contacts.a[k], contacts.b[k], contacts.gap[k] = old.a[at], old.b[at], old.gap[at]
+                contacts.feature[k], contacts.corner[k] = old.feature[at], old.corner[at]
+                for c in range(3):
+                    contacts.point[k, c] = old.point[at, c]
+                    contacts.own[k, c] = old.own[at, c]
+                    contacts.normal[k, c] = old.normal[at, c]
+                for c in range(6):
+                    contacts.impulse[k, c] = 0.0
+            contacts.n[0] = k + 1
+        at += 1
+    return at
 
 
 @bare
@@ -93,21 +119,58 @@ def _along(b, p, n, bodies):
 
 
 @bare
-def drop_distant(first, reach, h, bodies, contacts):
+def _way(b, p, n, sign, h, bodies, pushed):
+    """How far (m) the point p of body b may go along sign x n in h (s): by itself, or pushed."""
+    push = pushed[b]
+    own = h * sign * _along(b, p, n, bodies)
+    return max(own, sign * (push[0] * n[0] + push[1] * n[1] + push[2] * n[2]), 0.0)
+
+
+@bare
+def drop_distant(first, reach, h, bodies, pushed, contacts):
     """Leave out contacts from `first` on that do not close in h (s).
 
-    Each of the two bodies may go on as it does, or be stopped by others; reach (m): how far they
-    may come nearer besides.
+    Each of the two bodies may go on as it does, be stopped by others, or be pushed (nb, 3) (m);
+    reach (m): how far they may come nearer besides.
     """
     kept = first
     for k in range(first, contacts.n[0]):
         n, p = contacts.normal[k], contacts.point[k]
-        one = max(-_along(contacts.a[k], p, n, bodies), 0.0)
-        two = max(_along(contacts.b[k], p, n, bodies), 0.0)
-        if contacts.gap[k] < reach + h * (one + two):
+        one = _way(contacts.a[k], p, n, -1.0, h, bodies, pushed)
+        two = _way(contacts.b[k], p, n, 1.0, h, bodies, pushed)
+        if contacts.gap[k] < reach + one + two:
             _copy(k, kept, contacts)
             kept += 1
     contacts.n[0] = kept
+
+
+@bare
+def blows(contacts, bodies, ball, h, margin, pushed, anew):
+    """Note where bodies may be sent within h (s) by what strikes them; say whether any is.
+
+    What is slow would else meet only what is near enough at its own speed, and be struck into the
+    rest. margin: part of a body's size that is looked at anyhow. pushed (nb, 3) (m) goes on; anew
+    (nb,): whose has changed.
+    """
+    found = False
+    for b in range(anew.shape[0]):
+        anew[b] = False
+    for k in range(contacts.n[0]):
+        n, p = contacts.normal[k], contacts.point[k]
+        for side in range(2):
+            one, other = contacts.a[k], contacts.b[k]
+            sign = -1.0
+            if side == 1:
+                one, other, sign = other, one, 1.0
+            if bodies.w[other] == 0.0:
+                continue
+            way = _way(one, p, n, sign, h, bodies, pushed)
+            known = _way(other, p, n, sign, h, bodies, pushed)
+            if way > contacts.gap[k] and way > known + margin * ball[other, 3]:
+                for c in range(3):
+                    pushed[other, c] = sign * way * n[c]
+                anew[other] = found = True
+    return found
 
 
 @bare
@@ -162,12 +225,18 @@ def recall(contacts, tags, old):
 
 
 @inner
-def remember(contacts, tags):
-    """What `recall` needs, from the contacts of this step."""
+def remember(contacts, tags, bodies):
+    """What `recall` needs, from the contacts of this step, and where they are, in a's frame."""
     old = np.empty((contacts.n[0], MEMORY))
     for k in range(contacts.n[0]):
         old[k, A], old[k, B] = tags[contacts.a[k]], tags[contacts.b[k]]
         old[k, FEATURE], old[k, STATE] = contacts.feature[k], LOUD
         for c in range(6):
             old[k, IMPULSE + c] = contacts.impulse[k, c]
+        a, p = contacts.a[k], contacts.point[k]
+        r, o = bodies.rot[a], bodies.org[a]
+        for c in range(3):
+            old[k, POINT + c] = (
+                r[0, c] * (p[0] - o[0]) + r[1, c] * (p[1] - o[1]) + r[2, c] * (p[2] - o[2])
+            )
     return old

@@ -24,7 +24,7 @@ NLAW = 8
 # parameters
 EPS, TAU, SLIP, STILL, WARM = range(5)
 NPAR = 5
-STRAIGHT = 1e-6  # rad: less is no turn
+STRAIGHT, WHIRL = 1e-6, 1.0  # rad a step: less is no turn; of more no arc can be foretold
 CLING = 0.01  # of a body's mean radius: adhesion acts over gaps up to this
 
 
@@ -78,7 +78,7 @@ def _bend(a, b, n, own, bodies, h):
     """
     w, v = bodies.omega[a], bodies.omega[b]
     rate = math.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
-    if h * rate < STRAIGHT:
+    if h * rate < STRAIGHT or h * rate > WHIRL:
         return 0.0, 0.0, 0.0, 0.0
     rx, ry, rz = own[0] - bodies.x[a, 0], own[1] - bodies.x[a, 1], own[2] - bodies.x[a, 2]
     tx, ty, tz = w[1] * rz - w[2] * ry, w[2] * rx - w[0] * rz, w[0] * ry - w[1] * rx
@@ -102,7 +102,7 @@ def mean_radius(b, bodies):
 
 
 @bare
-def _smaller(a, b, bodies):
+def smaller(a, b, bodies):
     """Mean radius (m) of the smaller of two bodies that can move; 0 where none can."""
     one = mean_radius(a, bodies) if bodies.w[a] > 0.0 else np.inf
     two = mean_radius(b, bodies) if bodies.w[b] > 0.0 else np.inf
@@ -218,7 +218,7 @@ def contact_rows(contacts, bodies, law, gravity, h, par, rows, m):
         along(rows.G[m], n[0], n[1], n[2], ax, ay, az, bx, by, bz)
         one_sided(m, rows, bodies, gap, eps, tau, h)
         if one[STICK] > 0.0:
-            size = _smaller(a, b, bodies)
+            size = smaller(a, b, bodies)
             if contacts.gap[k] < CLING * size:
                 rows.lower[m] = -h * one[STICK] * math.pi * size * size / sharing[k]
         normalise(m, rows, bodies)
@@ -259,7 +259,7 @@ def contact_rows(contacts, bodies, law, gravity, h, par, rows, m):
             rows.mu[m + c] = rough
             rows.lam[m + c] = f[0] * dx + f[1] * dy + f[2] * dz
             if resists:
-                arm = one[ROLLING] * _smaller(a, b, bodies)
+                arm = one[ROLLING] * smaller(a, b, bodies)
                 _resist(m + 2 + c, rows, bodies, f, dx, dy, dz, arm, press, sigma)
         if resists:
             _resist(m + 5, rows, bodies, f, n[0], n[1], n[2], arm, press, sigma)

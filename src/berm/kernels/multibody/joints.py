@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from berm.kernels.geometry.rotation import multiply, rotate
-from berm.kernels.jit import bare, inner, jit
+from berm.kernels.jit import bare
 from berm.kernels.multibody.rows import about, along, head_for, hold, normalise, speed_along
 
 BALL, HINGE, WELD, SLIDER, UNIVERSAL, CYLINDRICAL, DISTANCE, SPRING, GEAR = range(9)
@@ -43,7 +43,7 @@ def _unwrap(angle, before):
     return angle - 2.0 * math.pi * math.floor((angle - before) / (2.0 * math.pi) + 0.5)
 
 
-@jit
+@bare
 def joint_rows(joints, bodies, h, rows, m, axes):
     """Append the rows of all joints from m on; return the next free row. axes (3, 3): scratch.
 
@@ -80,10 +80,9 @@ def _frames(j, joints, bodies, axes):
     return ax, ay, az, bx, by, bz, fw, fx, fy, fz
 
 
-@jit
-def place_joints(joints, bodies):
-    """Bring the joints' positions up to date with the bodies' poses."""
-    axes = np.empty((3, 3))
+@bare
+def place_joints(joints, bodies, axes):
+    """Bring the joints' positions up to date with the bodies' poses. axes (3, 3): scratch."""
     for j in range(joints.kind.shape[0]):
         kind, a, b = joints.kind[j], joints.a[j], joints.b[j]
         if kind == BALL or kind == WELD or kind == UNIVERSAL or kind == GEAR:
@@ -106,7 +105,7 @@ def place_joints(joints, bodies):
             joints.position[j] = joints.zero[j] + way
 
 
-@inner
+@bare
 def _joint(j, joints, bodies, h, rows, m, axes):
     kind, a, b = joints.kind[j], joints.a[j], joints.b[j]
     d, p = joints.frame[j], bodies.q[a]
@@ -115,7 +114,7 @@ def _joint(j, joints, bodies, h, rows, m, axes):
     ey = bodies.x[a, 1] + ay - bodies.x[b, 1] - by
     ez = bodies.x[a, 2] + az - bodies.x[b, 2] - bz
     if kind == DISTANCE or kind == SPRING:
-        return _between(j, joints, bodies, h, rows, m, ax, ay, az, bx, by, bz, ex, ey, ez)
+        return _between(j, joints, bodies, h, rows, m, axes, ax, ay, az, bx, by, bz, ex, ey, ez)
     # one point for both: midway
     ax, ay, az = ax - 0.5 * ex, ay - 0.5 * ey, az - 0.5 * ez
     bx, by, bz = bx + 0.5 * ex, by + 0.5 * ey, bz + 0.5 * ez
@@ -194,7 +193,8 @@ def _free_direction(j, joints, bodies, h, rows, m, axes, ax, ay, az, bx, by, bz)
         if mode == SPEED:
             head_for(m - 1, rows, joints.target[j], sigma, least, most)
         elif mode == HOLD:
-            hold(m - 1, rows, bodies, here - joints.target[j], joints.give[j] + FIRM, STEPS * h, h)
+            tau = max(joints.settle[j], STEPS * h)
+            hold(m - 1, rows, bodies, here - joints.target[j], joints.give[j] + FIRM, tau, h)
             rows.lower[m - 1], rows.upper[m - 1] = least, most
         elif mode == POSITION:
             wanted = (joints.target[j] - here) / max(joints.settle[j], h)
@@ -245,8 +245,8 @@ def one_sided(k, rows, bodies, gap, eps, tau, h):
         rows.lower[k] = 0.0
 
 
-@inner
-def _between(j, joints, bodies, h, rows, m, ax, ay, az, bx, by, bz, ex, ey, ez):
+@bare
+def _between(j, joints, bodies, h, rows, m, axes, ax, ay, az, bx, by, bz, ex, ey, ez):
     """A distance that is held, limited or driven, or a spring, along a line between two points."""
     far = joints.position[j]
     if far < 1e-12:
@@ -267,12 +267,11 @@ def _between(j, joints, bodies, h, rows, m, ax, ay, az, bx, by, bz, ex, ey, ez):
         normalise(m - 1, rows, bodies)
         if joints.kind[j] == SPRING:
             return m
-    axes = np.empty((3, 3))
     axes[0, 0], axes[0, 1], axes[0, 2] = dx, dy, dz
     return _free_direction(j, joints, bodies, h, rows, m, axes, ax, ay, az, bx, by, bz)
 
 
-@inner
+@bare
 def _gear(j, joints, bodies, h, rows, m, axes):
     """One row over the free directions of several joints: sum of ratio x position = rest."""
     head = m

@@ -62,7 +62,7 @@ def place_frame(b, bodies):
     bodies.pace[b, 2] = bodies.v[b, 2] - (omega[0] * ry - omega[1] * rx)
 
 
-@jit
+@bare
 def stiffen(joints, bodies, h):
     """Add to the moments of bodies what joints under load resist turning with, where it is stiff.
 
@@ -73,7 +73,9 @@ def stiffen(joints, bodies, h):
     the step has to overcome; below half the inertia about the joint nothing is added.
     [Andrews, Teichmann, Kovecses 2017, geometric stiffness for real-time multibody dynamics]
     """
-    bodies.stiff[:] = 0.0
+    for b in range(bodies.kind.shape[0]):
+        for c in range(3):
+            bodies.stiff[b, c] = 0.0
     for j in range(joints.kind.shape[0]):
         for side in range(2):
             b = joints.a[j] if side == 0 else joints.b[j]
@@ -156,6 +158,13 @@ def root_unit(b, bodies):
 @inner
 def free_velocities(bodies, gravity, h, u):
     """Mass-normalised velocities (nb, 6) after h (s) of gravity and applied forces."""
+    if _free_single(bodies, gravity, h, u):
+        _free_units(bodies, gravity, h, u)
+
+
+@bare
+def _free_single(bodies, gravity, h, u):
+    """The same for units of one body; return whether there are others."""
     several = False
     for b in range(u.shape[0]):
         if bodies.kind[b] != DYNAMIC or bodies.count[b] != 1:
@@ -172,8 +181,7 @@ def free_velocities(bodies, gravity, h, u):
         lz = bodies.L[b, 2] + h * force[5]
         for c in range(3):  # root^-1 omega = root^T L
             u[b, 3 + c] = root[0, c] * lx + root[1, c] * ly + root[2, c] * lz
-    if several:
-        _free_units(bodies, gravity, h, u)
+    return several
 
 
 @inner
@@ -273,9 +281,16 @@ def take_velocities(bodies, moved, u):
             place_frame(b, bodies)
 
 
-@jit
+@inner
 def move_bodies(bodies, u, h):
     """Take velocities over from u and advance all poses by h (s); free rotation keeps |L|."""
+    if _move_single(bodies, u, h):
+        _move_units(bodies, u, h)
+
+
+@bare
+def _move_single(bodies, u, h):
+    """The same for units of one body; return whether there are others that move."""
     carried = False
     for b in range(u.shape[0]):
         q = bodies.q[b]
@@ -314,8 +329,7 @@ def move_bodies(bodies, u, h):
             for c in range(3):
                 bodies.x[b, c] += h * bodies.v[b, c]
                 bodies.org[b, c] = bodies.x[b, c]
-    if carried:
-        _move_units(bodies, u, h)
+    return carried
 
 
 @inner

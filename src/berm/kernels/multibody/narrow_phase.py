@@ -8,18 +8,17 @@ again. Geometry alone: what a contact does is decided in `contact_rows`.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from berm.kernels.geometry.distance import BOX, CAPSULE, CONE, PLANE
 from berm.kernels.jit import bare, jit
-from berm.kernels.multibody.broad_phase import top_speed
+from berm.kernels.multibody.broad_phase import length, top_speed
 from berm.kernels.multibody.contact_list import (
     drop_distant,
     make_contacts,
     recall,
     remember,
+    take_over,
     thin,
 )
 from berm.kernels.multibody.sample_contacts import (
@@ -63,12 +62,6 @@ def most_samples(first):
 
 
 @bare
-def speed(v):
-    """Length of a velocity."""
-    return math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
-
-
-@bare
 def min_size(one, two, ball):
     """Radius (m) of the smaller ball around two bodies; of those that have an end."""
     a, b = ball[one, 3], ball[two, 3]
@@ -78,11 +71,12 @@ def min_size(one, two, ball):
 
 
 @jit
-def find_contacts(pairs, count, balls, bodies, shapes, solids, h, contacts):
+def find_contacts(pairs, count, balls, bodies, shapes, solids, h, pushed, old, anew, contacts):
     """Fill the contacts of all near pairs at the present poses; n[0] may exceed the room.
 
     Samples count that may touch within h (s), so that nothing passes through in a step. balls
-    (nb, 4): around the bodies, in the world.
+    (nb, 4): around the bodies, in the world. pushed (nb, 3): where a blow may send each. Pairs of
+    bodies of which none is to be looked at anew (nb,) keep their old contacts.
     """
     contacts.n[0] = 0
     places = np.empty((solids.samples.shape[0], 3))
@@ -90,18 +84,24 @@ def find_contacts(pairs, count, balls, bodies, shapes, solids, h, contacts):
     place_spheres(pairs, count, bodies, shapes, solids, placed, places)
     rel, speeds = np.empty((3, 4)), np.empty((2, 3))
     near = np.empty(most_samples(solids.first), np.int64)
+    at = np.int64(0)
     for pair in range(count):
         one, two = pairs[pair, 0], pairs[pair, 1]
+        if not (anew[one] or anew[two]):
+            at = take_over(old, at, one, two, contacts)
+            continue
         fast = top_speed(one, bodies, solids.ball) + top_speed(two, bodies, solids.ball)
-        spin = fast - speed(bodies.v[one]) - speed(bodies.v[two])
-        ahead, aside = h * fast, h * (spin + ASIDE * (fast - spin))
+        spin = fast - length(bodies.v[one]) - length(bodies.v[two])
+        blow = length(pushed[one]) + length(pushed[two])
+        ahead, aside = h * fast + blow, h * (spin + ASIDE * (fast - spin)) + blow
+        slack = ASIDE * ahead
         first = contacts.n[0]
         size = min_size(one, two, solids.ball)
         if is_round(one, shapes) and is_round(two, shapes):
             margin = MARGIN * size + ahead
             sphere_contacts(one, two, margin, places, balls, near, solids, contacts)
             if contacts.n[0] <= contacts.gap.shape[0]:
-                drop_distant(first, MARGIN * size + ASIDE * ahead, h, bodies, contacts)
+                drop_distant(first, MARGIN * size + slack, h, bodies, pushed, contacts)
             continue
         for turn in range(2):
             a, b = (one, two) if turn == 0 else (two, one)
@@ -124,5 +124,5 @@ def find_contacts(pairs, count, balls, bodies, shapes, solids, h, contacts):
                     a, b, margin, near_by, rel, first, bodies, shapes, solids, contacts
                 )
         if contacts.n[0] <= contacts.gap.shape[0]:
-            drop_distant(first, MARGIN * size + ASIDE * ahead, h, bodies, contacts)
+            drop_distant(first, MARGIN * size + slack, h, bodies, pushed, contacts)
             thin(first, solids.ball, contacts)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from berm.kernels.jit import bare, inner, jit
+from berm.kernels.jit import bare, inner
 from berm.kernels.multibody.blocks import assemble, factor, solve
 from berm.kernels.multibody.rows import dot_all, push_all
 
@@ -170,7 +170,7 @@ def _refine(rows, pick, low, high, plan, g, blocks, free, u0, room):
                 lam[k] = min(max(p, rows.lower[row]), rows.upper[row])
 
 
-@jit
+@bare
 def newton(rows, pick, low, high, plan, g, blocks, free, u0, u, room, whole, most):
     """Solve rows pick[low:high], group g of the plan, from the velocities u0 (nb, 6).
 

@@ -29,7 +29,7 @@ from berm.kernels.multibody.rows import make_rows, push_all
 from berm.kernels.multibody.sweeps import effective, pressing, project, start_from, sweep
 
 AUTO, SWEEPS, DIRECT, HYBRID, SPLIT, BLOWS = range(6)
-MOST_NEWTON = 100  # factorisations
+MOST_NEWTON = 40  # factorisations: what has not converged by then seldom does
 WHOLE = 10  # steps that a pile takes whole before it searches: DIRECT.md 2
 BOX_PASSES = 4  # over the bounds of friction in a direct solve
 BOX_SETTLED = 1e-3  # part by which the bounds may still change
@@ -37,13 +37,14 @@ BOX_CONTACTS = 40  # of an island: above, friction is swept
 BOX_RESTLESS = 0.05  # the same after the last pass: more, and sweeps go on from there
 BOX_FEW = 20  # of an island without, where there is a better way: boxes often do not converge
 BOX_NEWTON = 30  # factorisations with boxes
-MOST_DIRECT = 1000  # units of an island: above, normals are swept, but for those of mechanisms
+MOST_DIRECT = 1000  # units of an island without joints: above, normals are swept
 FALLBACK = 200  # sweeps in place of a direct solve that failed
 MORE = 4  # times the sweeps in islands with few contacts
 ROUNDS = 3  # of the split
 PUSHED = 4.0  # times the energy of one contact's speed: neighbours go along
 CLIPPED = 0.05  # part of friction outside of its cones after direct normals: more, and sweeps hold
 THROWN, HURLED = 2.0, 2.0  # times the fastest of an island, and m/s: nothing is made faster
+COOLINGS = 3  # times that impulses are looked at which would hurl something
 GAIN = 1e-3  # of the energy: more out of nothing, and a solve has failed
 UNEVEN = 50.0  # ratio of masses from which the hybrid goes as the split does
 MOST_GRIPPED = 300  # bodies: in larger worlds grains meet each body by its own mass
@@ -161,6 +162,41 @@ def _start_island(rows, heads, low, high, u0, out):
 
 
 @bare
+def _cool(rows, heads, low, high, bodies, u0, u):
+    """Let rows start from 0 where the last impulses would hurl what they act on.
+
+    What is squeezed bears impulses far beyond its weight, which a turn of its contacts leaves
+    without their counterpart; sweeps do not undo that. u: scratch.
+    """
+    for turn in range(COOLINGS):
+        _start_island(rows, heads, low, high, u0, u)
+        fast = 0.0
+        for at in range(low, high):
+            for side in range(2):
+                fast = max(fast, _speed(rows.units[heads[at], side], bodies, u0))
+        most, cooled = THROWN * fast + HURLED, False
+        for at in range(low, high):
+            k = heads[at]
+            if rows.part[k] != NORMAL:
+                continue
+            a, b = rows.units[k, 0], rows.units[k, 1]
+            if max(_speed(a, bodies, u), _speed(b, bodies, u)) <= most:
+                continue
+            cooled = True
+            for e in range(k, k + rows_of(rows, k)):
+                rows.lam[e] = 0.0
+        if not cooled:
+            return
+
+
+@bare
+def _speed(b, bodies, u):
+    """Speed (m/s) of a unit's middle."""
+    v = u[b]
+    return bodies.root_w[b] * math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+
+
+@bare
 def _clip(rows, heads, low, high):
     """Bring friction back into the cones of the normals of now; return the part that was cut.
 
@@ -194,6 +230,15 @@ def _keep(rows, heads, low, high, out):
         k = heads[at]
         for e in range(k, k + (rows_of(rows, k) if rows.part[k] == NORMAL else 1)):
             out[e] = rows.lam[e]
+
+
+@bare
+def _forget(rows, heads, low, high):
+    """Let the rows of an island start from 0."""
+    for at in range(low, high):
+        k = heads[at]
+        for e in range(k, k + (rows_of(rows, k) if rows.part[k] == NORMAL else 1)):
+            rows.lam[e] = 0.0
 
 
 @bare
@@ -280,7 +325,10 @@ def solve_rows(method, rows, joint_rows, m, bodies, u0, u, plan, passes, stats):
     pick, count = np.empty(m, np.int64), np.int64(0)
     for i in range(ni):
         way = ways[i] = _way(method, rows, islands, i, bodies)
-        large = way == BY_HYBRID and (islands.units[i] > MOST_DIRECT or method == BLOWS)
+        # beside mechanisms, whose own rows go direct, loose bodies are swept
+        large = way == BY_HYBRID and (
+            islands.jointed[i] or islands.units[i] > MOST_DIRECT or method == BLOWS
+        )
         for at in range(islands.first[i], islands.first[i + 1]):
             k = heads[at]
             if not _is_direct(rows, k, way, large, islands.arm):
@@ -297,6 +345,8 @@ def solve_rows(method, rows, joint_rows, m, bodies, u0, u, plan, passes, stats):
     blocks = np.empty((plan.column.shape[0], 6, 6))
     room = make_room(nb, plan.body.shape[0], count)
     base, free = np.zeros((nb, 6)), np.empty(count, np.int64)
+    for i in range(ni):
+        _cool(rows, heads, islands.first[i], islands.first[i + 1], bodies, u0, u)
     kept, swept = rows.lam.copy(), np.empty_like(rows.lam)
     u[:] = 0.0
     seen = np.full(nb, -1, np.int64)
@@ -365,6 +415,12 @@ def solve_rows(method, rows, joint_rows, m, bodies, u0, u, plan, passes, stats):
                 _put_back(rows, heads, low, high, kept)
                 _start_island(rows, heads, low, high, u0, u)
                 sweep(rows, heads, low, high, mass, u, FALLBACK if jointed else 2 * many, True)
+                if not jointed and _gains(
+                    rows, heads, low, high, bodies, mass, u0, u, seen, ni + i
+                ):
+                    _forget(rows, heads, low, high)
+                    _start_island(rows, heads, low, high, u0, u)
+                    sweep(rows, heads, low, high, mass, u, 2 * many, True)
     u[:] = u0
     start_from(rows, 0, m, u)
     return plan

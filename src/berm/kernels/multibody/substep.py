@@ -13,7 +13,14 @@ import numpy as np
 from berm.kernels.jit import inner, jit
 from berm.kernels.multibody.blocks import no_plan
 from berm.kernels.multibody.broad_phase import centres, near_pairs
-from berm.kernels.multibody.contact_rows import ROWS_A_CONTACT, contact_rows, keep_contacts
+from berm.kernels.multibody.contact_list import blows
+from berm.kernels.multibody.contact_rows import (
+    GIVE,
+    ROWS_A_CONTACT,
+    contact_rows,
+    keep_contacts,
+    smaller,
+)
 from berm.kernels.multibody.impacts import bounce, strikes
 from berm.kernels.multibody.joints import add_loads, joint_rows, keep_joints, place_joints
 from berm.kernels.multibody.merging import judge
@@ -38,9 +45,11 @@ from berm.kernels.multibody.solve import NSTATS, call_solver, grip
 from berm.kernels.multibody.sweeps import effective, residual
 
 ROWS_A_JOINT = 12
-# columns of the statistics behind those of `solve`: of the last solve, m/s; contacts of bodies
-RESIDUAL, MET, DEEPEST = NSTATS, NSTATS + 1, NSTATS + 2
-NSTATS_A_STEP = NSTATS + 3
+PASSED_ON = 2  # times that a blow is passed on to the next body within a substep
+# columns of the statistics behind those of `solve`: of the last solve, m/s; contacts of bodies; the
+# deepest, m; and the same as part of the smaller body's size, of those that are not soft on purpose
+RESIDUAL, MET, DEEPEST, SHARE = range(NSTATS, NSTATS + 4)
+NSTATS_A_STEP = NSTATS + 4
 
 
 class Solids(NamedTuple):
@@ -82,18 +91,26 @@ def touching(bodies, shapes, solids, h, meet):
     if not meet:
         return make_contacts(1)
     nb = bodies.kind.shape[0]
-    balls = np.empty((nb, 4))
-    centres(bodies, solids.ball, h, MARGIN, balls)
-    pairs = np.empty((8 * nb + 16, 2), np.int64)
-    count = near_pairs(bodies, solids.shaped, balls, solids.apart, pairs)
-    if count > pairs.shape[0]:
-        pairs = np.empty((count, 2), np.int64)
+    balls, pushed = np.empty((nb, 4)), np.zeros((nb, 3))
+    pairs, contacts = np.empty((8 * nb + 16, 2), np.int64), make_contacts(1)
+    anew = np.ones(nb, np.bool_)
+    for turn in range(PASSED_ON + 1):
+        centres(bodies, solids.ball, h, MARGIN, pushed, balls)
         count = near_pairs(bodies, solids.shaped, balls, solids.apart, pairs)
-    contacts = make_contacts(8 * count + 16)
-    find_contacts(pairs, count, balls, bodies, shapes, solids, h, contacts)
-    if contacts.n[0] > contacts.gap.shape[0]:
-        contacts = make_contacts(contacts.n[0])
-        find_contacts(pairs, count, balls, bodies, shapes, solids, h, contacts)
+        if count > pairs.shape[0]:
+            pairs = np.empty((count, 2), np.int64)
+            count = near_pairs(bodies, solids.shaped, balls, solids.apart, pairs)
+        old, contacts = contacts, make_contacts(8 * count + 16)
+        find_contacts(pairs, count, balls, bodies, shapes, solids, h, pushed, old, anew, contacts)
+        if contacts.n[0] > contacts.gap.shape[0]:
+            contacts = make_contacts(contacts.n[0])
+            find_contacts(
+                pairs, count, balls, bodies, shapes, solids, h, pushed, old, anew, contacts
+            )
+        if turn == PASSED_ON or not blows(
+            contacts, bodies, solids.ball, h, MARGIN, pushed, anew
+        ):
+            break
     return contacts
 
 
@@ -105,14 +122,15 @@ def open_substep(bodies, joints, tags, shapes, solids, means, gravity, h, memory
     joints and in all, the free velocities u0, u, and the plan.
     """
     nb, nj = bodies.kind.shape[0], joints.kind.shape[0]
-    place_joints(joints, bodies)
+    axes = np.empty((3, 3))
+    place_joints(joints, bodies, axes)
     stiffen(joints, bodies, h)
     contacts = touching(bodies, shapes, solids, h, means.meet)
     recall(contacts, tags, memory)
     rows = make_rows(ROWS_A_JOINT * nj + ROWS_A_CONTACT * contacts.n[0] + ROWS_A_CONTACT)
     of_joints, m = np.int64(0), np.int64(0)
     for turn in range(2):
-        of_joints = joint_rows(joints, bodies, h, rows, np.int64(0), np.empty((3, 3)))
+        of_joints = joint_rows(joints, bodies, h, rows, np.int64(0), axes)
         m = contact_rows(contacts, bodies, means.law, gravity, h, means.par, rows, of_joints)
         if turn == 1 or not strikes(
             contacts, bodies, rows, of_joints, m, means.law, means.par, h
@@ -147,9 +165,9 @@ def close_substep(
     keep_joints(joints, bodies, rows, 0, of_joints, h)
     add_loads(joints, bodies, rows, 0, of_joints, share, joint_load, by_joints)
     keep_contacts(contacts, bodies, rows, of_joints, m, share, by_bodies)
-    memory = remember(contacts, tags)
+    memory = remember(contacts, tags, bodies)
     move_bodies(bodies, u, h)
-    place_joints(joints, bodies)
+    place_joints(joints, bodies, np.empty((3, 3)))
     return memory
 
 
@@ -161,7 +179,7 @@ def advance(
     """Advance bodies alone by substeps of h (s); return the memory and the first bad body or -1.
 
     share (1/s): of an impulse in the mean forces. stats: of `solve`, the residual of the last solve
-    (m/s), how many contacts, and the deepest of them (m).
+    (m/s), how many contacts, and the deepest of them (m, and of the smaller body's size).
     """
     plan = no_plan(bodies.kind.shape[0])
     for turn in range(substeps):
@@ -175,6 +193,10 @@ def advance(
         stats[MET] = contacts.n[0]
         for k in range(contacts.n[0]):
             stats[DEEPEST] = max(stats[DEEPEST], -contacts.gap[k])
+            a, b = contacts.a[k], contacts.b[k]
+            size = 2.0 * smaller(a, b, bodies)
+            if contacts.gap[k] < 0.0 and not means.law[bodies.material[a], bodies.material[b], GIVE]:
+                stats[SHARE] = max(stats[SHARE], -contacts.gap[k] / size)
         memory = close_substep(
             bodies, joints, tags, contacts, rows, of_joints, m, u, h, share, joint_load, by_bodies,
             by_joints,

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from berm.kernels.geometry.distance import HEIGHT, MESH, POSE, TINY
-from berm.kernels.geometry.heightfield import height_distance
+from berm.kernels.geometry.heightfield import height_distance, is_clear
 from berm.kernels.geometry.mesh_grid import (
     EMPTY,
     FACE,
@@ -292,6 +292,8 @@ def _samples_in(
                 least, state = mesh_bound(frame, dims, field, wx, wy, wz)
                 if state == EMPTY and least > far:
                     continue
+            elif is_clear(heights, frame, field, wx, wy, wz, 0.0, 0.0, 0.0, far):
+                continue
             for again in range(2 if s[4] == RIM else 1):
                 if listed:
                     d, gx, gy, gz = _listed_distance(

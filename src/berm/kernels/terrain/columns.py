@@ -75,6 +75,39 @@ def lower(mass, volume, rock, height, of, area, i0, j0, wanted, taken):
 
 
 @jit
+def refill(mass, volume, rock, height, kept, kept_volume, of, area, i0, j0, level, where, back):
+    """Put back what columns lost, layer by layer, up to `level` (m); add masses to back (K,).
+
+    kept, kept_volume: what they lost, shaped as mass and volume; what is left in them stays.
+    """
+    layers = of.shape[0]
+    for a in range(level.shape[0]):
+        for b in range(level.shape[1]):
+            if not where[a, b]:
+                continue
+            i, j = i0 + a, j0 + b
+            left = (level[a, b] - height[i, j]) * area
+            for layer in range(layers + 1):
+                v = kept_volume[layer, i, j]
+                if left <= 0.0 or v <= 0.0:
+                    continue
+                share = min(left / v, 1.0)
+                first = layer
+                last = layer + 1 if layer < layers else mass.shape[0]
+                for row in range(first, last):
+                    m = kept[row, i, j]
+                    if share < 1.0:
+                        m = whole(share * m)
+                    kept[row, i, j] -= m
+                    mass[row, i, j] += m
+                    back[of[layer] if layer < layers else row - layers] += m
+                kept_volume[layer, i, j] = v - left if share < 1.0 else 0.0
+                volume[layer, i, j] += v * share
+                left -= v * share
+            settle_height(volume, rock, height, area, i, j)
+
+
+@jit
 def heap(mass, volume, rock, height, layers, area, i0, j0, masses, volumes):
     """Put loose soil on columns from (i0, j0) on: masses (K, n, m) kg, and volumes (n, m) m^3."""
     for a in range(volumes.shape[0]):

@@ -133,20 +133,44 @@ def watch(x, v, n, kinds, own, still, slow, frame, calm, count, busy, cover, low
 
 
 @jit
-def gather(x, v, m, n, kinds, own, frame, given, gone, masses):
-    """Mark the live grains of columns that are given back; add their masses by soil and column."""
+def gather(x, v, m, n, kinds, own, home, near, frame, given, gone, intact, moved, top):
+    """Mark the live grains of columns that are given back; add up masses by soil and column.
+
+    intact: of grains within `near` radii of where they were ground, in the column that they were
+    of; moved: of all others, in the column that they are in, up to their highest centre, top (m).
+    """
     nx, ny = given.shape
-    k = 0
+    top[:] = -np.inf
     for i in range(n):
-        if v[i, 3] == 0.0 or own[kinds[i]] < 0:
+        k = own[kinds[i]]
+        if v[i, 3] == 0.0 or k < 0:
             continue
-        a, b = node_of(frame, x[i, 0], x[i, 1])
+        d2 = 0.0
+        for c in range(3):
+            d2 += (x[i, c] - home[i, c]) ** 2
+        stayed = home[i, 3] > 0.0 and d2 < (near * home[i, 3]) ** 2
+        if stayed:
+            a, b = node_of(frame, home[i, 0], home[i, 1])
+        else:
+            a, b = node_of(frame, x[i, 0], x[i, 1])
         if a < 0 or b < 0 or a >= nx or b >= ny or not given[a, b]:
             continue
         gone[i] = True
-        masses[own[kinds[i]], a, b] += m[i]
-        k += 1
-    return k
+        if stayed:
+            intact[k, a, b] += m[i]
+        else:
+            moved[k, a, b] += m[i]
+            top[a, b] = max(top[a, b], np.float64(x[i, 2]))
+
+
+@jit
+def place(home, m, rows, frame, placed):
+    """Add the masses of grains in `rows` to the columns that they were of."""
+    nx, ny = placed.shape
+    for i in rows:
+        a, b = node_of(frame, home[i, 0], home[i, 1])
+        if 0 <= a < nx and 0 <= b < ny:
+            placed[a, b] += m[i]
 
 
 @jit

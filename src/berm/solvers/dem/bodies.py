@@ -35,7 +35,7 @@ class CoveredBodies:
         self.any = False  # there are, or were, such bodies
         self.elsewhere: Array = np.zeros(0, np.bool_)  # clumps that are in mechanisms
         self.free: Array = np.zeros((0, 2), np.int64)  # rows and clumps of the other bodies
-        self.pushed: Array = np.zeros(0, np.int64)  # clumps of those on which a force is applied
+        self.pushed: Array = np.zeros(0, np.int64)  # clumps on which a force is applied
         self.applied: Array = np.zeros((0, 6))
 
         # clumps that joints keep from meeting: min << 32 | max; and clumps with boundaries (k, 2)
@@ -50,6 +50,8 @@ class CoveredBodies:
         Notes which bodies joints hold, what is applied to the others, and how fast these are.
         """
         bodies, clumps, joints = world.bodies, world.clumps, world.joints
+        self.pushed = np.flatnonzero(clumps.applied.any(axis=1))
+        self.applied = clumps.applied[self.pushed]
         if not (joints.n or self.any or (clumps.body >= 0).any()):
             bodies.load[:] = 0.0
             if len(self.elsewhere) != clumps.n:
@@ -130,12 +132,12 @@ class CoveredBodies:
 
     def _note_free(self, bodies: Bodies) -> None:
         rows, at = self.free.T
-        self.pushed, self.applied = self.free[:0, 1], bodies.applied[:0]
         if not len(rows):
             return
         self.before = bodies.mass[rows, None] * bodies.v[rows], bodies.L[rows].copy()
         some = bodies.applied[rows].any(axis=1)
-        self.pushed, self.applied = at[some].copy(), bodies.applied[rows[some]]
+        self.pushed = np.concatenate([self.pushed, at[some]])
+        self.applied = np.concatenate([self.applied, bodies.applied[rows[some]]])
 
     # ---- after the step -------------------------------------------------------------------
 
@@ -157,6 +159,7 @@ class CoveredBodies:
             bad = np.flatnonzero(~np.isfinite(state).all(axis=1))
             self.core.finish(world, int(held[bad[0]]) if len(bad) else -1)
         bodies.applied[:] = 0.0
+        clumps.applied[:] = 0.0
 
     def _forces_of_free(self, bodies: Bodies, rows: Array, gravity: Array, dt: float) -> None:
         """Mean forces of all contacts: what changed the momenta beside gravity and applied ones."""

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from berm.core.bodies import DYNAMIC, GRAINS
+from berm.core.bodies import BODIES, DYNAMIC, GRAINS, Bodies
 from berm.core.errors import InputError
 from berm.core.report import StepReport
 from berm.kernels.multibody import merging as kernel
-from berm.kernels.multibody.contact_list import MEMORY
+from berm.kernels.multibody.contact_list import IMPULSE, MEMORY, POINT, A, B
 from berm.solvers.base import WorldView
 
 Array = NDArray[Any]
@@ -75,6 +75,22 @@ class Merging:
         self.merges += int(joined)
         return bool(joined)
 
+    def add_inner(self, bodies: Bodies, h: float) -> None:
+        """Add what merged bodies bear of each other: what they bore when they were merged.
+
+        h (s): of the substep in which they gave each other these impulses.
+        """
+        if not len(self.inner):
+            return
+        one, two = np.searchsorted(bodies.tag, self.inner[:, [A, B]].astype(np.int64)).T
+        push, turn = self.inner[:, IMPULSE : IMPULSE + 6].reshape(-1, 2, 3).swapaxes(0, 1) / h
+        arm = np.einsum("kij,kj->ki", bodies.rot[one], self.inner[:, POINT : POINT + 3])
+        felt = np.zeros((bodies.n, 6))
+        for row, sign in ((one, 1.0), (two, -1.0)):
+            moment = turn + np.cross(arm + bodies.org[one] - bodies.org[row], push)
+            np.add.at(felt, row, sign * np.hstack([push, moment]))
+        bodies.load[:, BODIES] += felt
+
     def is_asleep(self, world: WorldView) -> bool:
         """Whether all bodies are part of the ground, and nothing was told otherwise since."""
         bodies = world.bodies
@@ -104,7 +120,9 @@ class Merging:
         """Put a state back."""
         inner = np.array(state["inner"], float)
         if inner.ndim != 2 or inner.shape[1] != MEMORY or not np.isfinite(inner).all():
-            raise InputError("state: contacts in super-bodies", inner.shape, "numbers (k, 10)")
+            raise InputError(
+                "state: contacts in super-bodies", inner.shape, f"numbers (k, {MEMORY})"
+            )
         self.inner = inner
         self.commands, self.before = np.array(state["commands"]), np.array(state["before"])
         self.gravity, self.lost = np.array(state["gravity"]), float(state["lost"])

@@ -56,7 +56,8 @@ class Multibody:
 
     restitution: of all contacts between bodies, None: that of the materials; rough: whether there
     is friction between bodies; contacts: whether bodies meet each other here (a solver may see to
-    that itself); rolling: whether materials resist rolling.
+    that itself); rolling: whether materials resist rolling; compliance (m/N): of contacts between
+    bodies whose materials do not say.
     """
 
     def __init__(
@@ -67,15 +68,17 @@ class Multibody:
         rough: bool = True,
         contacts: bool = True,
         rolling: bool = False,
+        compliance: float = COMPLIANCE,
     ) -> None:
         if method not in METHODS:
             raise InputError("multibody: method", method, ", ".join(METHODS))
         self.method, self.passes = METHODS[method], passes
         self.restitution, self.rough, self.contacts = restitution, rough, contacts
-        self.rolling, self.warm = rolling, 1.0
+        self.rolling, self.compliance, self.warm = rolling, compliance, 1.0
         self.table = ShapeTable(_pack)
         self.units: dict[str, Array] = {}
         self.grouped: Array = np.zeros(0, np.int64)
+        self.editions = (-1, -1)  # of the tables of bodies and joints that the arrays are of
         self.merging: Merging | None = None
         self.memory: Array = np.zeros((0, MEMORY))
         self.known: Array = np.zeros(0, np.int64)  # tags that were there in the last step
@@ -97,9 +100,10 @@ class Multibody:
             bodies.wake_all()
         if self.contacts:
             self.table.follow(bodies.shapes)
+        editions = (bodies.edition, joints.edition)
         key = (
-            bodies.tag.tobytes(), bodies.kind.tobytes(), tuple(map(id, bodies.shapes)),
-            joints.tag.tobytes(), joints.collides.tobytes(),
+            editions, bodies.kind.tobytes(), tuple(map(id, bodies.shapes)),
+            joints.collides.tobytes(),
         )  # fmt: skip
         if key != self.tabulated:
             joints.point_to_rows()
@@ -108,9 +112,13 @@ class Multibody:
             self.tabulated = key
         if self.materials != world.materials:
             self._mix(world.materials)
-        self.arrays = self._arrays(bodies)
+        if editions != self.editions:
+            self.joints = JointArrays(*(getattr(joints, name) for name in JointArrays._fields))
+            self.arrays = self._arrays(bodies)
+            self.editions = editions
+        elif self._regrouped(bodies):
+            self._take_units(bodies)
         refresh_all(self.arrays)
-        self.joints = JointArrays(*(getattr(joints, name) for name in JointArrays._fields))
         self.by_bodies, self.by_joints = np.zeros((bodies.n, 6)), np.zeros((bodies.n, 6))
         self.joint_load = np.zeros((joints.n, 6))
         self.stats[:] = 0.0
@@ -120,7 +128,7 @@ class Multibody:
     def _greet(self, bodies: Bodies) -> Array | None:
         """Look at the bodies that came since the last step, and at where the others stand now."""
         old = self.known
-        if np.array_equal(bodies.tag, old):
+        if bodies.tag.tobytes() == old.tobytes():
             return None
         new = ~np.isin(bodies.tag, old)
         self.known = bodies.tag.copy()
@@ -140,10 +148,14 @@ class Multibody:
                 "stiff": np.zeros((n, 3)),
             }  # fmt: skip
             self.grouped = np.full(n, -1)
-        if not np.array_equal(self.grouped, bodies.super_body):
+        if self._regrouped(bodies):
             self._take_units(bodies)
         columns = [name for name in BodyArrays._fields if name not in self.units]
         return BodyArrays(**{name: getattr(bodies, name) for name in columns}, **self.units)
+
+    def _regrouped(self, bodies: Bodies) -> bool:
+        """Whether somebody else has merged or woken bodies."""
+        return self.grouped.tobytes() != bodies.super_body.tobytes()
 
     def _take_units(self, bodies: Bodies) -> None:
         """Rows of the bodies that lead the super-bodies, and how many each leads."""
@@ -221,7 +233,7 @@ class Multibody:
         """How rows are made and solved with substeps of h (s)."""
         par = np.zeros(cr.NPAR)
         pull = float(np.linalg.norm(gravity)) * h
-        par[cr.EPS], par[cr.TAU] = COMPLIANCE, max(DAMPING, 2.0 * h)
+        par[cr.EPS], par[cr.TAU] = self.compliance, max(DAMPING, 2.0 * h)
         par[cr.SLIP], par[cr.STILL], par[cr.WARM] = SLIP * pull, STILL * pull, self.warm
         quiet = NEVER if self.merging is None else self.merging.quiet
         return Means(
@@ -278,6 +290,7 @@ class Multibody:
             done += many
         self.finish(world, bad)
         if merging is not None:
+            merging.add_inner(world.bodies, h)
             if merging.merge(self, world):
                 self._keep_units(world.bodies)
             merging.merged = int((world.bodies.super_body >= 0).sum())
@@ -300,6 +313,7 @@ class Multibody:
         """Say in the report how the last step's rows were solved."""
         report.body_contacts = int(self.stats[substep.MET])
         report.overlap_max = max(report.overlap_max, float(self.stats[substep.DEEPEST]))
+        report.overlap_share = float(self.stats[substep.SHARE])
         report.factorisations = int(self.stats[solve.FACTORED])
         report.fallbacks = int(self.stats[solve.FAILED])
         if self.merging is not None:
@@ -316,7 +330,9 @@ class Multibody:
         """Put a state back."""
         memory = np.array(state["memory"], float)
         if memory.ndim != 2 or memory.shape[1] != MEMORY or not np.isfinite(memory).all():
-            raise InputError("state: contacts of bodies", memory.shape, "finite numbers (k, 10)")
+            raise InputError(
+                "state: contacts of bodies", memory.shape, f"finite numbers (k, {MEMORY})"
+            )
         if self.merging is not None:
             self.merging.restore(state["merging"])
         self.memory, self.known = memory, np.array(state["known"], np.int64)

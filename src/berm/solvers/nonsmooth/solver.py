@@ -40,6 +40,9 @@ class Nonsmooth(Solver):
     sweeps: int = whole(15, 1, 10_000, "Gauss-Seidel passes a solve")
     warm: float = number(1.0, 0.0, 1.0, "part of the last impulses that a solve starts from")
     substeps: int = whole(1, 1, 10_000, "substeps a step")
+    compliance: float = number(
+        1e-10, 0.0, 1.0, "of contacts between bodies, besides that of their materials", "m/N", True
+    )
     rolling: bool = flag(True, "whether materials resist rolling")
     merging: bool = flag(False, "whether bodies at rest against each other are merged, Fig. 2")
     merge_speed: float = number(
@@ -74,7 +77,9 @@ class Nonsmooth(Solver):
             )  # fmt: skip
 
     def _make_arrays(self, world: WorldView) -> None:
-        self.multibody = Multibody(self.method, self.sweeps, rolling=self.rolling)
+        self.multibody = Multibody(
+            self.method, self.sweeps, rolling=self.rolling, compliance=self.compliance
+        )
         if self.merging:
             self.multibody.merging = Merging(
                 self.merge_speed, self.split_speed, self.merge_cone, self.merge_press,

@@ -28,6 +28,7 @@ class CandidateList(ContactList):
     """
 
     STATE: tuple[str, ...] = ("slab", "part", "lanes", "ptr", "nbr", "reach", "ref")
+    WIDE = 4
 
     def __init__(self, dtype: npt.DTypeLike) -> None:
         super().__init__(dtype, ahead=False)

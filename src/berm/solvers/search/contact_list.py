@@ -66,6 +66,7 @@ class ContactList:
     STATE: tuple[str, ...] = (
         "slab", "part", "lanes", "ptr", "nbr", "imp", "home", "reach", "ref"
     )  # fmt: skip
+    WIDE = 8  # numbers of a row of ref
 
     def __init__(self, dtype: npt.DTypeLike, ahead: bool = True) -> None:
         self.dtype = np.dtype(dtype)
@@ -84,7 +85,8 @@ class ContactList:
         self.base: Array = np.zeros(0, np.int64)  # where its accumulator starts
         self.colour: Array = np.zeros(1, np.int64)  # first turn of each colour of slabs
         self.turn: Array = np.zeros(0, np.int64)  # slabs by colour
-        self.ref: Array = np.zeros((0, 8), self.dtype)  # what it was made for: place, room, way
+        # what it was made for: place, room, way
+        self.ref: Array = np.zeros((0, self.WIDE), self.dtype)
         self.came_from: Array = np.zeros(0, np.int32)  # row before the last search, -1: new
         self.order: Array = np.zeros(0, np.int64)  # row before the last sort
         self._most = 0  # entries of the fullest slab at the last search
@@ -120,7 +122,7 @@ class ContactList:
         """Sort the grains by cell, search, and carry the remembered impulses over."""
         n = grains.n
         if n >= LARGE:
-            self.ref = np.zeros((0, 8), self.dtype)
+            self.ref = np.zeros((0, self.WIDE), self.dtype)
             self._give_back("ref")
         lo, dims, cell_size = self._grid(grains, dt, skin)
         axes = np.argsort(dims, kind="stable").astype(np.int64)  # slowest: the longest

@@ -27,6 +27,7 @@ class PairList(ContactList):
     """
 
     STATE: tuple[str, ...] = ("slab", "ptr", "nbr", "hist", "reach", "ref")
+    WIDE = 4
 
     def __init__(self, dtype: npt.DTypeLike, width: int) -> None:
         super().__init__(dtype, ahead=False)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from berm.core.saved import Saved
 from berm.core.soil import Soil
 from berm.kernels.terrain import columns as kernels
-from berm.world.terrain.windows import Window
+from berm.world.terrain.windows import Window, part_of
 
 Array = npt.NDArray[Any]
 
@@ -48,6 +48,8 @@ class Columns:
         for layer, soil in enumerate(layers):
             self.mass[layer] = whole(self.volume[layer] * soils[soil].density)
         self.height = rock + self.volume.sum(axis=0) / self.area
+        self.kept = np.zeros_like(self.mass)  # what columns lost to grains, see `refill`
+        self.kept_volume = np.zeros_like(self.volume)
         self.moving = np.zeros(0, np.int64)  # columns whose slopes may slide
         self._marked = np.zeros((nx, ny), np.bool_)
 
@@ -73,13 +75,36 @@ class Columns:
         return found
 
     def lower(self, corner: tuple[int, int], wanted: Array) -> Array:
-        """Lower columns to heights `wanted` (n, m), where below them; return masses (K,) taken."""
+        """Lower columns to heights `wanted` (n, m), where below them; return masses (K,) taken.
+
+        What each lost is remembered until `forget`.
+        """
         taken = np.zeros(len(self.soils))
+        here = (slice(None), *part_of(corner, wanted))
+        self.kept[here] += self.mass[here]
+        self.kept_volume[here] += self.volume[here]
         kernels.lower(
             self.mass, self.volume, self.rock, self.height, self.of, self.area, *corner, wanted,
             taken,
         )  # fmt: skip
+        self.kept[here] -= self.mass[here]
+        self.kept_volume[here] -= self.volume[here]
         return taken
+
+    def refill(self, corner: tuple[int, int], level: Array, where: Array) -> Array:
+        """Put back what marked columns lost, as it lay, up to `level` (m); return masses (K,)."""
+        back = np.zeros(len(self.soils))
+        kernels.refill(
+            self.mass, self.volume, self.rock, self.height, self.kept, self.kept_volume, self.of,
+            self.area, *corner, level, where, back,
+        )  # fmt: skip
+        return back
+
+    def forget(self, corner: tuple[int, int], where: Array) -> None:
+        """No longer remember what marked columns lost."""
+        here = (slice(None), *part_of(corner, where))
+        for kept in (self.kept, self.kept_volume):
+            kept[here][:, where] = 0.0
 
     def heap(self, corner: tuple[int, int], masses: Array, volumes: Array) -> None:
         """Put loose soil on columns: whole masses (K, n, m) kg with volumes (n, m) m^3."""
@@ -155,7 +180,8 @@ class Columns:
         """Return all that changes."""
         return {
             "mass": self.mass.copy(), "volume": self.volume.copy(), "height": self.height.copy(),
-            "moving": self.moving.copy(),
+            "moving": self.moving.copy(), "kept": self.kept.copy(),
+            "kept_volume": self.kept_volume.copy(),
         }  # fmt: skip
 
     def check(self, saved: Saved) -> None:
@@ -163,9 +189,12 @@ class Columns:
         saved.array("mass", np.float64, self.mass.shape, 0.0)
         saved.array("volume", np.float64, self.volume.shape, 0.0)
         saved.array("height", np.float64, self.height.shape)
+        saved.array("kept", np.float64, self.mass.shape, 0.0)
+        saved.array("kept_volume", np.float64, self.volume.shape, -1e-6)
         saved.array("moving", np.int64, (None,), 0, self.height.size - 1)
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put back what `state` returned."""
         self.mass[:], self.volume[:] = state["mass"], state["volume"]
+        self.kept[:], self.kept_volume[:] = state["kept"], state["kept_volume"]
         self.height[:], self.moving = state["height"], state["moving"].copy()

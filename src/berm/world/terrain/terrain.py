@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,10 +19,12 @@ from berm.core.profile import Profile
 from berm.core.saved import Saved
 from berm.core.shapes import HeightField
 from berm.core.soil import Soil, soil
+from berm.world.terrain import height_maps, sources
 from berm.world.terrain.columns import Columns
 from berm.world.terrain.fast import Fast, FastTool
 from berm.world.terrain.feet import Feet, Foot
-from berm.world.terrain.tools import Tool
+from berm.world.terrain.giving import give_back
+from berm.world.terrain.tools import Probe
 from berm.world.terrain.windows import Window, highest, part, union, wider
 from berm.world.terrain.zone import DEEPER, EVERY, Zone
 
@@ -108,7 +111,7 @@ class Terrain:
         self.soils, of, tops = _layers(layers, surface, bottom)
         self.columns = Columns(bottom, tops, self.cell, self.soils, of)
         self.zone = Zone(self.columns, self.origin, self.grain, most)
-        self.tools: list[Tool] = []
+        self.tools: list[Probe] = []
         self.fast = Fast(self.columns, self.origin)
         self.feet = Feet(self.fast)
         self.start = self.columns.masses
@@ -131,16 +134,54 @@ class Terrain:
         **more: Any,
     ) -> Terrain:
         """Ground whose height (m) is `shape(x, y)`, of arrays x and y (m), over `size` (m)."""
-        above_0 = ("above 0 m", lambda x: 0.0 < x < math.inf)
-        wide = checks.number("terrain: cell", cell, *above_0)
-        nodes = []
-        for along in size:
-            extent = checks.number("terrain: size", along, *above_0)
-            nodes.append(round(extent / wide) + 1)
-        origin = tuple(m - 0.5 * (n - 1) * wide for m, n in zip(middle, nodes, strict=True))
-        x, y = (o + wide * np.arange(n) for o, n in zip(origin, nodes, strict=True))
+        x, y = sources.nodes(size, cell, middle)
         heights = shape(*np.meshgrid(x, y, indexing="ij"))
-        return cls(np.broadcast_to(heights, (len(x), len(y))), wide, (origin[0], origin[1]), **more)
+        try:
+            heights = np.broadcast_to(np.asarray(heights, float), (len(x), len(y)))
+        except (TypeError, ValueError):
+            what = f"numbers {(len(x), len(y))}, or one"
+            raise InputError("terrain: what the shape returns", np.shape(heights), what) from None
+        return cls(heights, cell, (float(x[0]), float(y[0])), **more)
+
+    @classmethod
+    def noise(
+        cls,
+        size: tuple[float, float],
+        cell: float = 0.1,
+        seed: int = 0,
+        height: float = 0.3,
+        wave: float = 10.0,
+        octaves: int = 5,
+        rough: float = 0.5,
+        **more: Any,
+    ) -> Terrain:
+        """Hills by a seed, the same on every machine; see `sources.noise`."""
+        return cls.of(
+            lambda x, y: sources.noise(x, y, seed, height, wave, octaves, rough), size, cell, **more
+        )
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        cell: float | None = None,
+        pixel: float | None = None,
+        low: float = 0.0,
+        high: float = 1.0,
+        holes: str = "error",
+        **more: Any,
+    ) -> Terrain:
+        """Ground of a GeoTIFF, .npy file or grey image, its middle at the origin.
+
+        cell (m): what it is resampled to; pixel (m): of a file that does not say; low, high (m):
+        heights of black and white in an image; holes: "error", or "fill" cells without a height.
+        """
+        heights, wide, origin = sources.from_file(path, cell, pixel, low, high, holes)
+        return cls(heights, wide, origin, **more)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the heights of the ground as .npy or GeoTIFF, which `load` reads."""
+        height_maps.write(path, self.heights, self.cell, self.origin)
 
     # ---- what it is -----------------------------------------------------------------------
 
@@ -157,6 +198,18 @@ class Terrain:
         found: Array = np.maximum(self.zone.seen, self.columns.height)
         return found
 
+    @property
+    def loose(self) -> Array:
+        """Thickness (nx, ny) m of the soil that was moved and lies on the ground."""
+        found: Array = self.columns.loose / self.columns.area
+        return found
+
+    def shell(self, world: World) -> Array:
+        """(n,) which grains are the fixed ones below the ground, that nobody sees."""
+        g = world.grains
+        found: Array = g.fixed & np.isin(g.material[: g.n], self.zone.kinds)
+        return found
+
     def height_at(self, x: float, y: float) -> float:
         """Height (m) of the ground's column at a place."""
         nx, ny = self.columns.shape
@@ -166,6 +219,7 @@ class Terrain:
 
     def ledger(self, world: World) -> Ledger:
         """Where all its mass is."""
+        self._number(world)
         zone = self.zone
         return Ledger(
             self.columns.masses, zone.masses(world), self.fast.masses, zone.reserve.copy(),
@@ -194,12 +248,12 @@ class Terrain:
             kinds.append(world.add_material(stiff))
         self.zone.kinds = np.array(kinds, np.int32)
 
-    def add_tool(self, body: Body, reach: float | None = None, depth: float | None = None) -> Tool:
+    def add_tool(self, body: Body, reach: float | None = None, depth: float | None = None) -> Probe:
         """Let ground become grains around a body, which digs.
 
         reach, depth (m): how far beside and below it; None: what its shape needs.
         """
-        tool = Tool(body, self.grain, reach, depth)
+        tool = Probe(body, self.grain, reach, depth)
         self.tools.append(tool)
         return tool
 
@@ -232,15 +286,14 @@ class Terrain:
     def act(self, world: World) -> None:
         """Make grains of ground around tools, ground of grains that rest; let slopes slide."""
         zone, turn = self.zone, world.step_count % EVERY
-        zone.own = np.full(len(world.materials), -1, np.int64)
-        zone.own[zone.kinds] = np.arange(len(self.soils))
+        self._number(world)
         changed: list[Window | None] = []
         if turn == 0 and self.tools and world.solver.name == "p2":
             changed.append(zone.convert(world, self.tools))
         elif turn == 1:
             frame = np.array([*self.origin, self.cell])
             zone.leave(world, frame, self.columns.height)
-            changed.append(zone.give_back(world, self.tools))
+            changed.append(give_back(zone, world, self.tools))
         dug = union(self.fast.act(world), self.feet.act(world))
         if (turn == 1 or self.fast.handles or self.feet.handles) and len(self.columns.moving):
             covered = zone.cover | zone.pit | self.fast.covered
@@ -252,6 +305,11 @@ class Terrain:
         for window in changed:
             if window is not None:
                 self._lay(window)
+
+    def _number(self, world: World) -> None:
+        """Know which of the world's materials are grains of which soil."""
+        self.zone.own = np.full(len(world.materials), -1, np.int64)
+        self.zone.own[self.zone.kinds] = np.arange(len(self.soils))
 
     def _lay(self, window: Window) -> None:
         """Bring the field of contacts up to date: below the grains where there are some.

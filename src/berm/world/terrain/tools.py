@@ -28,7 +28,7 @@ BEARING = 0.75  # of the smaller width of a face that presses down: so deep is t
 
 
 @dataclass(frozen=True, eq=False)
-class Tool:
+class Probe:
     """A body that digs: points of its surface in its frame, and how far the zone goes around them.
 
     reach, depth (m): None: what its shape needs as it stands.
@@ -94,7 +94,7 @@ def surface_points(shape: Box | Mesh, spacing: float) -> Array:
     return np.asarray(points[np.sort(first)])
 
 
-def sampled(tools: list[Tool], ahead: tuple[float, ...] = AHEAD) -> tuple[Array, Array, Array]:
+def sampled(tools: list[Probe], ahead: tuple[float, ...] = AHEAD) -> tuple[Array, Array, Array]:
     """Points (k, 3) of all tools, now and soon, with reach (k,) and depth (k,)."""
     points, margins = [np.zeros((0, 3))], [np.zeros((0, 2))]
     for tool in tools:

@@ -34,6 +34,12 @@ def part(window: Window, within: Window = (0, 0, 0, 0)) -> tuple[slice, slice]:
     )
 
 
+def part_of(corner: tuple[int, int], values: Array) -> tuple[slice, slice]:
+    """Slices of the window at `corner` that values (n, m) are for."""
+    (i, j), (n, m) = corner, values.shape
+    return slice(i, i + n), slice(j, j + m)
+
+
 def highest(values: Array, by: int = 1) -> Array:
     """The highest among each column and those up to `by` beside it; of a mask: whether one is."""
     for _ in range(by):

@@ -19,11 +19,10 @@ from berm.kernels.terrain import stamp
 from berm.kernels.terrain import zone as kernels
 from berm.world.terrain.columns import Columns, whole
 from berm.world.terrain.packing import packing
-from berm.world.terrain.tools import Tool, sampled
-from berm.world.terrain.windows import Window, blur, highest, part, union, wider
+from berm.world.terrain.tools import Probe, sampled
+from berm.world.terrain.windows import Window, highest, part, union
 
 if TYPE_CHECKING:
-    from berm.core.bodies import Body
     from berm.world.world import World
 
 Array = npt.NDArray[Any]
@@ -34,12 +33,7 @@ CLEAR = 0.15  # m above the surface from which on a tool wants no zone
 LEAST = 0.25  # grain radii by which a column is lowered at least
 SHELL = 2.4  # grain radii of fixed grains below the floor; 1.2 lets live ones through
 DEEPER = 5.0  # grain radii by which the field of contacts lies below a pit's floor
-KEPT = 3.5  # grain radii to the next live grain, beyond which the shell goes
 CROWDED = 0.25  # radii by which a new grain may overlap others
-SLOW, CALM = 0.1, 2  # m/s, and looks in a row: then a grain rests
-NEAR_GROUND = 2.5  # grain radii: what lies higher above the ground lies on something else
-MORE = 0.3  # m: grains become ground again so much farther from tools than the zone reaches
-BURIED = 0.15  # radii below the new surface: such a grain becomes ground with its neighbours
 FAR = 1.5  # radii: a grain that was moved so far swells ...
 GROWTH = 1.003  # ... by so much a step
 SCALES = (0.8, 1.25)  # of the masses of new grains, so that they have what the ground has lost
@@ -63,8 +57,9 @@ class Zone:
 
     grain (m): mean radius; most: live grains; kinds: materials by soil, as the world numbers them;
     own: soil by material, -1 for others; pit (nx, ny): columns whose ground is grains now; cover:
-    with a live grain within a column; seen (m): surface with grains; reserve, lost (K,) kg: mass
-    that waits for a grain (below 0: that was lent), and that left over the edge.
+    with a live grain within a column; placed: mass (kg) that became grains in each; seen (m):
+    surface with grains; reserve, lost (K,) kg: mass that waits for a grain (below 0: that was
+    lent), and that left over the edge.
     """
 
     def __init__(
@@ -77,8 +72,10 @@ class Zone:
         nx, ny = columns.shape
         self.pit = np.zeros((nx, ny), np.bool_)
         self.cover = np.zeros((nx, ny), np.bool_)
+        self.placed = np.zeros((nx, ny))
         self.seen = columns.height.copy()
         self.window: Window | None = None  # around all pits
+        self.looked: Window | None = None  # where grains lived when one last looked
         self.reserve = np.zeros(len(columns.soils))
         self.lost = np.zeros(len(columns.soils))
         self.counts = Counts()
@@ -116,7 +113,7 @@ class Zone:
 
     # ---- ground to grains -------------------------------------------------------------------
 
-    def convert(self, world: World, tools: list[Tool]) -> Window | None:
+    def convert(self, world: World, tools: list[Probe]) -> Window | None:
         """Make grains of the ground that tools come near; return the window that was lowered."""
         points, reach, depth = sampled(tools)
         if not len(points) or not np.isfinite(points).all():
@@ -158,7 +155,7 @@ class Zone:
         self._lower(world, tight, wanted, tools)
         return tight
 
-    def _lower(self, world: World, window: Window, wanted: Array, tools: list[Tool]) -> None:
+    def _lower(self, world: World, window: Window, wanted: Array, tools: list[Probe]) -> None:
         """Lower columns of a window; thaw, fill with grains and lay the shell; keep the ledger."""
         i0, j0 = window[0], window[2]
         columns, g, frame = self.columns, world.grains, self.frame(window)
@@ -171,9 +168,10 @@ class Zone:
             g.x, g.v, g.n, g.material, self.own, frame, floor, highest(lowered), rows
         )
         rows = rows[:count]
-        thawed = self._by_soil(world, rows)
+        thawed = self.by_soil(world, rows)
         g.free(rows)
         g.still[rows] = 0
+        kernels.place(g.home, g.m, rows, self.frame((0, 0, 0, 0)), self.placed)
         found, kind = self._candidates(window, frame, floor, top, lowered)
         keep = self._free_places(found, world, tools)
         self.counts.refused += int((~keep & (kind == stamp.GROUND)).sum()) - count
@@ -207,7 +205,7 @@ class Zone:
                 return found[:count], kind[:count]
             self._room = int(1.5 * count)
 
-    def _free_places(self, found: Array, world: World, tools: list[Tool]) -> Array:
+    def _free_places(self, found: Array, world: World, tools: list[Probe]) -> Array:
         """Which places (k,) are free of grains and tools."""
         bad = np.zeros(len(found), np.bool_)
         if len(found):
@@ -250,128 +248,21 @@ class Zone:
                     int(self.kinds[k]), world.time,
                 )  # fmt: skip
                 g.home[first : g.n] = found[wanted]
-                if wanted is not live:
-                    g.fix(np.arange(first, g.n))
+                rows = np.arange(first, g.n)
+                if wanted is live:
+                    kernels.place(g.home, g.m, rows, self.frame((0, 0, 0, 0)), self.placed)
+                else:
+                    g.fix(rows)
             self.counts.made += int(live.sum())
 
-    def _by_soil(self, world: World, rows: Array) -> Array:
+    def by_soil(self, world: World, rows: Array) -> Array:
         """Mass (K,) kg of rows by soil."""
         g = world.grains
         return np.bincount(
             self.own[g.material[rows]], weights=g.mass[rows], minlength=len(self.reserve)
         )
 
-    # ---- grains to ground -------------------------------------------------------------------
-
-    def give_back(self, world: World, tools: list[Tool]) -> Window | None:
-        """Make ground of grains that rest away from tools; return the window that was looked at."""
-        g = world.grains
-        box = np.empty(4)
-        self.live = kernels.extent(g.x, g.v, g.n, g.material, self.own, box)
-        before = self.window
-        here = self.around(box[::2], box[1::2], 3 * self.columns.cell) if self.live else None
-        window = union(before, here)
-        if window is None:
-            return None
-        i0, i1, j0, j1 = window = wider(window, 1, self.columns.shape)
-        frame, shape = self.frame(window), (i1 - i0, j1 - j0)
-        count = np.empty(shape, np.int32)
-        busy, cover = np.empty(shape, np.bool_), np.empty(shape, np.bool_)
-        lowest, top = np.empty(shape), np.empty(shape)
-        kernels.watch(
-            g.x, g.v, g.n, g.material, self.own, g.still, SLOW, frame, CALM, count, busy, cover,
-            lowest, top,
-        )  # fmt: skip
-        height = self.columns.height[part(window)]
-        pit = self.pit[part(window)]
-        held = self._held(world, tools, frame, shape)
-        around = highest(height)
-        low_enough = lowest - around < NEAR_GROUND * self.grain
-        given = ~busy & ~held & (((count > 0) & low_enough) | (pit & (count == 0)))
-        pit &= ~(given & (count == 0))
-        raised = given & (count > 0)
-        gone = np.zeros(g.n, np.bool_)
-        if raised.any():
-            self._raise(world, window, frame, raised, count, top, gone)
-            pit &= ~given
-        self.cover[:] = False
-        self.cover[part(window)] = cover
-        self.seen[part(window)] = np.where(count > 0, np.maximum(top, height), height)
-        kept = np.zeros(g.n, np.bool_)
-        if g.n and kernels.lonely(g.x, g.v, g.n, g.material, self.own, KEPT * self.grain, kept):
-            g.remove(kept)
-        self._shrink(window)
-        return window
-
-    def _held(self, world: World, tools: list[Tool], frame: Array, shape: tuple[int, int]) -> Array:
-        """Columns (n, m) near a tool, or below a body that moves: what lives there lives on."""
-        held = np.zeros(shape, np.bool_)
-        points, reach, _ = sampled(tools)
-        if len(points):
-            kernels.near_tools(frame, points, reach, MORE, held)
-        for body in world.bodies:
-            if body.kind == "static":
-                continue
-            low, high = footprint(body)
-            i = np.ceil((np.array([low[0], high[0]]) - frame[0]) / frame[2] + [-1, 1]).astype(int)
-            j = np.ceil((np.array([low[1], high[1]]) - frame[1]) / frame[2] + [-1, 1]).astype(int)
-            held[max(i[0], 0) : max(i[1], 0), max(j[0], 0) : max(j[1], 0)] = True
-        return held
-
-    def _raise(
-        self, world: World, window: Window, frame: Array, raised: Array, count: Array, top: Array,
-        gone: Array,
-    ) -> None:  # fmt: skip
-        """Turn the grains of raised columns to loose soil, with the room that they take."""
-        g, columns = world.grains, self.columns
-        i0, j0 = window[0], window[2]
-        height, shape = columns.height[part(window)], raised.shape
-        masses = np.zeros((len(self.reserve), *shape))
-        kernels.gather(g.x, g.v, g.m, g.n, g.material, self.own, frame, raised, gone, masses)
-        volume = self._volumes(masses, raised, count, top, height)
-        spread = np.stack([blur(one, raised, 1) for one in masses])
-        total = np.maximum(spread.sum(axis=0), 1e-300)
-        bank = np.array([one.density for one in columns.soils])[:, None, None]
-        loose = np.array([one.loose_density for one in columns.soils])[:, None, None]
-        share = spread / total
-        dense = blur(masses.sum(axis=0), raised, 2) / np.maximum(blur(volume, raised, 2), 1e-300)
-        dense = np.clip(dense, (share * loose).sum(axis=0), (share * bank).sum(axis=0))
-        wanted = np.where(raised, share * (volume * dense), 0.0)
-        got = masses.sum(axis=(1, 2))
-        for k, kg in enumerate(got):
-            if kg <= 0.0:
-                wanted[k] = 0.0
-                continue
-            laid = whole(wanted[k] * (kg / wanted[k].sum()))
-            rest = kg - laid.sum()
-            laid[np.unravel_index(int(laid.argmax()), shape)] += whole(rest)
-            self.reserve[k] += rest - whole(rest)  # of grains that were never ground
-            wanted[k] = laid
-        volume = np.where(raised & (wanted.sum(axis=0) > 0.0),
-                          wanted.sum(axis=0) / np.maximum(dense, 1e-300), 0.0)  # fmt: skip
-        columns.heap((i0, j0), wanted, volume)
-        again = np.zeros_like(masses)
-        more = kernels.buried(
-            g.x, g.v, g.m, g.n, g.material, self.own, frame, columns.height[part(window)], raised,
-            BURIED, gone, again,
-        )  # fmt: skip
-        if more:
-            columns.heap((i0, j0), again, (again / bank).sum(axis=0))
-        columns.repay(window, raised, self.reserve)
-        rows = np.flatnonzero(gone)
-        self.counts.given += len(rows)
-        g.fix(rows)
-        columns.disturb(window)
-
-    def _volumes(
-        self, masses: Array, raised: Array, count: Array, top: Array, height: Array
-    ) -> Array:
-        """Room (m^3) by column up to the tops of its grains, evened out over neighbours."""
-        surface = np.where(count > 0, top + self.gap, height)
-        mean = np.where(count > 0, blur(surface, count > 0, 1), height)
-        room = np.maximum((mean - height) * self.columns.area, 1e-6)
-        found: Array = np.where(raised, room, 0.0)
-        return found
+    # ---- what goes by itself -----------------------------------------------------------------
 
     def leave(self, world: World, frame: Array, height: Array) -> int:
         """Book and remove live grains that fell over the field's edge; return how many."""
@@ -381,7 +272,7 @@ class Zone:
             g.x, g.v, g.n, g.material, self.own, frame, height, 10.0 * self.grain, gone
         )
         if count:
-            self.lost += self._by_soil(world, np.flatnonzero(gone))
+            self.lost += self.by_soil(world, np.flatnonzero(gone))
             self.counts.left += count
             g.remove(gone)
         return int(count)
@@ -392,25 +283,15 @@ class Zone:
         most = np.array([one.swell ** (1.0 / 3.0) for one in self.columns.soils])
         kernels.swell(g.x, g.v, g.n, g.material, self.own, g.home, FAR, most, GROWTH)
 
-    # ---- windows ----------------------------------------------------------------------------
-
-    def _shrink(self, window: Window) -> None:
-        """Remember the window of the pits that are left."""
-        i0, j0 = window[0], window[2]
-        i, j = np.nonzero(self.pit[part(window)])
-        self.window = None
-        if len(i):
-            self.window = (
-                i0 + int(i.min()), i0 + int(i.max()) + 1, j0 + int(j.min()), j0 + int(j.max()) + 1
-            )  # fmt: skip
-
     # ---- state ----------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
         """Return all that changes."""
         return {
             "pit": self.pit.copy(), "cover": self.cover.copy(), "seen": self.seen.copy(),
-            "window": np.array(self.window or (), np.int64), "reserve": self.reserve.copy(),
+            "placed": self.placed.copy(),
+            "window": np.array(self.window or (), np.int64),
+            "looked": np.array(self.looked or (), np.int64), "reserve": self.reserve.copy(),
             "lost": self.lost.copy(), "counts": dict(vars(self.counts)), "live": self.live,
             "full": self.full,
         }  # fmt: skip
@@ -419,10 +300,12 @@ class Zone:
         """Refuse a state that is not one of this zone."""
         saved.array("pit", np.bool_, self.pit.shape)
         saved.array("cover", np.bool_, self.pit.shape)
+        saved.array("placed", np.float64, self.pit.shape, 0.0)
         saved.array("seen", np.float64, self.pit.shape)
-        found = saved.array("window", np.int64, (None,), 0, max(self.pit.shape))
-        if len(found) not in (0, 4):
-            raise saved.refuse("window", found.tolist(), "none or four numbers")
+        for name in ("window", "looked"):
+            found = saved.array(name, np.int64, (None,), 0, max(self.pit.shape))
+            if len(found) not in (0, 4):
+                raise saved.refuse(name, found.tolist(), "none or four numbers")
         saved.array("reserve", np.float64, self.reserve.shape)
         saved.array("lost", np.float64, self.lost.shape, 0.0)
         for name in vars(self.counts):
@@ -432,20 +315,12 @@ class Zone:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put back what `state` returned."""
-        self.pit[:], self.cover[:], self.seen[:] = state["pit"], state["cover"], state["seen"]
-        i0, i1, j0, j1 = (*state["window"].tolist(), 0, 0, 0, 0)[:4]
-        self.window = (i0, i1, j0, j1) if len(state["window"]) else None
+        for name in ("pit", "cover", "seen", "placed"):
+            getattr(self, name)[:] = state[name]
+        self.window, self.looked = (
+            None if not len(state[name]) else tuple(state[name].tolist())
+            for name in ("window", "looked")
+        )
         self.reserve[:], self.lost[:] = state["reserve"], state["lost"]
         self.counts = Counts(**state["counts"])
         self.live, self.full = int(state["live"]), bool(state["full"])
-
-
-def footprint(body: Body) -> tuple[Array, Array]:
-    """Box (x and y, low and high) around a body, m."""
-    from berm.solvers.multibody.samples import ball_around, sample
-
-    if body.shape is None:
-        return body.position, body.position
-    ball = ball_around(body.shape, sample(body.shape)[0])
-    centre = body.position + body.rotation @ ball[:3]
-    return centre - ball[3], centre + ball[3]

@@ -10,7 +10,7 @@ from berm.apps.figures.base import Figure, Measured, Say, Verdict
 from berm.apps.figures.holz2014 import FIGURES
 from berm.apps.figures.holz2014.drawing import COLOURS, INK
 from berm.scenes.base import Outcome, run_scene
-from berm.scenes.bulldozer import BulldozerParams, cross_profile, far_level
+from berm.scenes.push import PushParams, cross_profile, far_level
 from berm.world.measure import height_map
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ WANTED = ("ridge on the left", "ridge on the right", "cut below the first level"
 
 @FIGURES.register("7")
 class Blade(Figure):
-    """The bulldozer scene, with berm's default and with P2 as printed."""
+    """The scene push, with berm's default and with P2 as printed."""
 
     number: ClassVar[str] = "7"
     title: ClassVar[str] = "a kinematic blade pushes soil over a long distance"
@@ -39,9 +39,9 @@ class Blade(Figure):
         rows: list[dict[str, Any]] = []
         extra: dict[str, Any] = {}
         for form in ("p2", "published"):
-            run = run_scene("bulldozer", QUICK if quick else {}, solver=form)
+            run = run_scene("push", QUICK if quick else {}, solver=form)
             params = run.params
-            assert isinstance(params, BulldozerParams)
+            assert isinstance(params, PushParams)
             place, height = cross_profile(run.world, params)
             level = far_level(place, height, params)
             rows += [

@@ -27,7 +27,7 @@ RIDGE = 0.5  # radii above the first level that count as a ridge
 START = 0.25  # m, place of the blade at the start
 
 
-class BulldozerParams(GrainParams):
+class PushParams(GrainParams):
     """Parameters of the push."""
 
     friction: float | None = inherited(GrainParams, "friction", 0.4)
@@ -47,20 +47,20 @@ class BulldozerParams(GrainParams):
         return max(self.length - 1.0, 0.5 * self.length)
 
 
-@SCENES.register("bulldozer")
-class Bulldozer(Scene[BulldozerParams]):
+@SCENES.register("push")
+class Push(Scene[PushParams]):
     """A driven blade cuts through a bed of soil and pushes it along."""
 
-    name: ClassVar[str] = "bulldozer"
+    name: ClassVar[str] = "push"
     summary: ClassVar[str] = "a blade pushes soil far; ridges are left on both sides of its cut"
     seconds: ClassVar[float] = 5.2
-    Params: ClassVar[type[BulldozerParams]] = BulldozerParams
+    Params: ClassVar[type[PushParams]] = PushParams
 
-    def duration(self, params: BulldozerParams) -> float:
+    def duration(self, params: PushParams) -> float:
         """Settle, push, and half a second of rest."""
         return round(params.settle + params.way / params.speed + 0.5, 1)
 
-    def fill(self, world: World, params: BulldozerParams) -> None:
+    def fill(self, world: World, params: PushParams) -> None:
         """Add a level bed with the blade at its near end."""
         law = params.soil(world)
         world.add_body(
@@ -108,7 +108,7 @@ class Bulldozer(Scene[BulldozerParams]):
 
     def check(self, world: World, history: History) -> list[Outcome]:
         """Ridges left and right, a cut between them, and a force that opposes the blade."""
-        params: BulldozerParams = history.params
+        params: PushParams = history.params
         place, height = cross_profile(world, params)
         level = far_level(place, height, params)
         half = params.blade / 2
@@ -131,7 +131,7 @@ class Bulldozer(Scene[BulldozerParams]):
         ]  # fmt: skip
 
 
-def cross_profile(world: World, params: BulldozerParams) -> tuple[Array, Array]:
+def cross_profile(world: World, params: PushParams) -> tuple[Array, Array]:
     """Height (m) across the way, averaged along the cut and over a few radii."""
     first = START + 0.25 * params.way
     last = START + 0.75 * params.way
@@ -143,7 +143,7 @@ def cross_profile(world: World, params: BulldozerParams) -> tuple[Array, Array]:
     return grid.y, np.convolve(profile, np.ones(width), "same") / count
 
 
-def far_level(place: Array, height: Array, params: BulldozerParams) -> float:
+def far_level(place: Array, height: Array, params: PushParams) -> float:
     """Height (m) of the bed that the blade did not touch, near the side walls."""
     half = params.width / 2
     far = (np.abs(place) > 0.8 * half) & (np.abs(place) < half - 2 * params.radius)
