@@ -296,7 +296,9 @@ class Terrain:
             changed.append(give_back(zone, world, self.tools))
         dug = union(self.fast.act(world), self.feet.act(world))
         if (turn == 1 or self.fast.handles or self.feet.handles) and len(self.columns.moving):
-            covered = zone.cover | zone.pit | self.fast.covered
+            covered = self.fast.covered
+            if zone.live or zone.window:
+                covered = covered | zone.cover | zone.pit
             gravity = float(np.linalg.norm(world.gravity))
             dug = union(dug, self.columns.slide(covered, gravity))
         changed.append(dug)
