@@ -67,6 +67,8 @@ _HOMES = {
     "rock": "berm.world.rocks",
     "add_rocks": "berm.world.rocks",
     "Terrain": "berm.world.terrain.terrain",
+    "digging_force": "berm.world.terrain.equations",
+    "wheel_on_soil": "berm.world.terrain.equations",
     "Recorder": "berm.io.recording",
     "Recording": "berm.io.recording",
     "load_urdf": "berm.io.urdf",

@@ -67,6 +67,8 @@ from berm.world.packings import poured as poured
 from berm.world.packings import random_drop as random_drop
 from berm.world.rocks import add_rocks as add_rocks
 from berm.world.rocks import rock as rock
+from berm.world.terrain.equations import digging_force as digging_force
+from berm.world.terrain.equations import wheel_on_soil as wheel_on_soil
 from berm.world.terrain.terrain import Terrain as Terrain
 from berm.world.world import World as World
 

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 
+import berm
 from berm.kernels.terrain.cutting import (
     CRESCENTS,
     PLANE,
@@ -215,3 +216,18 @@ def test_an_edge_is_pressed_in_against_bearing_capacity() -> None:
     rub = 2 * 0.3 * 0.5 * 1600 * 9.81 * 0.15 * math.tan(math.radians(20.0))
     assert deep - at_top - rub == pytest.approx(0.02 * 1600 * 9.81 * 0.3 * n_q, rel=1e-3)
     assert press(30.0, 1e3, 0.0) == 0.0
+
+
+def test_in_plain_words() -> None:
+    found = berm.digging_force(berm.soil("loam"), 0.3, 1.2, 60.0)
+    firm = berm.digging_force(berm.soil("loam", cohesion=9.1e3), 0.3, 1.2, 60.0)
+    grown = (firm.draft - found.draft) / 3e3 / (0.3 * 1.2)  # dF/dc = w d N_c: cases B13
+    assert grown == pytest.approx(2.41, rel=0.5)
+    assert found.lift < 0.0 < found.press
+    assert 20.0 < found.plane < 45.0
+    rolls = berm.wheel_on_soil(berm.soil("dry sand"), 0.8, 0.6, 20e3, slip=0.2)
+    assert rolls.pull < rolls.torque / 0.8
+    with pytest.raises(berm.InputError, match="depth"):
+        berm.digging_force(berm.soil("loam"), -0.3, 1.2)
+    with pytest.raises(berm.InputError, match="slip"):
+        berm.wheel_on_soil(berm.soil("loam"), 0.8, 0.6, 20e3, slip=1.0)

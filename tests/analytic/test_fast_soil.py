@@ -10,7 +10,6 @@ import pytest
 
 import berm
 from berm.core.motion import rotation_about
-from berm.kernels.terrain.cutting import SHEARED, Strength, cut_table
 from berm.world.terrain.fast import FastTool
 from berm.world.terrain.terrain import Terrain
 
@@ -104,30 +103,25 @@ def test_a_blade_meets_the_earthmoving_equation_and_then_its_prism() -> None:
     tool = blade(world, terrain)
     world.run(0.2)
     one = terrain.soils[0]
-    soil = Strength(one.density, 0.0, math.radians(one.friction_angle),
-                    math.radians(one.tool_friction_angle), 0.0)  # fmt: skip
-    out = np.zeros((1, 3))
-    cut_table(
-        soil, np.array([[0.15, 1.2, math.pi / 2, 0, 0, 0, 0, 1, SHEARED, 2]], float), 9.81, out
-    )
+    alone = berm.digging_force(one, 0.15, 1.2)
     grown = 1.0 - math.exp(-0.5 * 0.19 / one.janosi_k)
-    assert -tool.forces["cutting"][0] == pytest.approx(grown * out[0, 0], rel=0.02)
-    assert tool.forces["cutting"][2] == pytest.approx(grown * out[0, 1], rel=0.02)
+    assert -tool.forces["cutting"][0] == pytest.approx(grown * alone.draft, rel=0.02)
+    assert tool.forces["cutting"][2] == pytest.approx(grown * alone.lift, rel=0.02)
     drafts = []
     for _ in range(6):
         world.run(0.5)
         drafts.append(-tool.force[0])
-    assert drafts[-1] > 1.8 * out[0, 0]
+    assert drafts[-1] > 1.8 * alone.draft
     assert drafts == sorted(drafts) or max(np.diff(drafts)) > 0.0
     pushed = terrain.columns.loose.sum() * one.loose_density * 9.81
-    assert drafts[-1] < out[0, 0] + 3.5 * pushed  # passive at most: K_p is 3.1
+    assert drafts[-1] < alone.draft + 3.5 * pushed  # passive at most: K_p is 3.1
 
 
 def test_a_parked_blade_feels_a_constant_force_and_none_when_it_leaves() -> None:
     world, terrain = yard()
     body = world.add_body(
         berm.Box((0.06, 1.2, 1.0)), name="blade", position=(0, 0, 0.35),
-        motion=berm.Keyframes((0.0, 2.0, 6.0, 8.0), ((-2, 0, 0), (-1, 0, 0), (-1, 0, 0), (-1.5, 0, 0))),
+        motion=berm.Keyframes((0, 2, 6, 8), ((-2, 0, 0), (-1, 0, 0), (-1, 0, 0), (-1.5, 0, 0))),
     )  # fmt: skip
     tool = terrain.add_fast_tool(body)
     world.run(4.0)

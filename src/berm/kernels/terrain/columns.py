@@ -290,6 +290,7 @@ def slide(
         marked[near[s] // ny, near[s] % ny] = False
     near = np.sort(near[:size])
     total, found = 0.0, 0
+    flattest = soils[:, 0].min()
     for way in range(4):
         di = 0 if way == 1 else 1
         dj = 0 if way == 0 else (-1 if way == 3 else 1)
@@ -300,6 +301,8 @@ def slide(
                 if (i if di == 1 else j) % 2 != colour:
                     continue
                 if i + di >= nx or j + dj >= ny or j + dj < 0:
+                    continue
+                if abs(height[i, j] - height[i + di, j + dj]) - far * flattest <= STILL:
                     continue
                 moved = slide_pair(
                     mass, volume, rock, height, covered, of, soils, area, gravity, i, j, di, dj,

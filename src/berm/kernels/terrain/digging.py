@@ -13,42 +13,24 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from berm.kernels.jit import bare, inner, jit
-from berm.kernels.terrain.columns import settle_height, take, whole
-from berm.kernels.terrain.cutting import (
-    SHEARED,
-    Cut,
-    Strength,
-    draft_without_pile,
-    penetration,
-    resistance,
+from berm.kernels.terrain.columns import take
+from berm.kernels.terrain.facing import AHEAD, FAR, THIN, section_forces
+from berm.kernels.terrain.field import (
+    REPOSE,
+    SHEAR,
+    blend,
+    column,
+    lay,
+    loose_volume,
+    soil_below,
+    split,
+    touch,
 )
 from berm.kernels.terrain.holding import MOST_CROSSED, held_section
 
 SECTIONS = 4  # of a tool's width, each with its own depth
-AHEAD = 1.5  # columns ahead of the edge, where its depth is taken: those nearer are cut already
-FAR = 40  # columns: no pile is followed farther
-THIN = 0.02  # m of loose soil that is no pile
 FLAT_BACK = 0.35  # sine: a floor that leads with its edge cuts, though it slopes up so much to it
-STEEPEST = math.radians(40.0)  # ground ahead
-ROCK = 2.0e7  # Pa: what rock bears before it breaks, which it never does here
-HEAD = 5  # numbers before those of the columns in `changed`
 UPRIGHT = 0.2  # of the lateral axis, level: a tool that lies on its side cuts nothing
-
-# columns of Soils
-DENSITY, LOOSE, COHESION, FRICTION, TOOL, ADHESION, REPOSE, SHEAR = range(8)
-
-
-class Field(NamedTuple):
-    """The columns, see `columns`; corner x, y (m) of column (0, 0), and cell (m)."""
-
-    mass: Any
-    volume: Any
-    rock: Any
-    height: Any
-    of: Any
-    x: float
-    y: float
-    cell: float
 
 
 class Tools(NamedTuple):
@@ -88,173 +70,9 @@ class Tools(NamedTuple):
 
 
 @bare
-def blend(values, field, x, y):
-    """Value at a place between four columns; at its nearest point of the field."""
-    nx, ny = values.shape
-    u = min(max((x - field.x) / field.cell, 0.0), nx - 1.0)
-    w = min(max((y - field.y) / field.cell, 0.0), ny - 1.0)
-    i, j = min(int(u), nx - 2), min(int(w), ny - 2)
-    u, w = u - i, w - j
-    low = values[i, j] + u * (values[i + 1, j] - values[i, j])
-    high = values[i, j + 1] + u * (values[i + 1, j + 1] - values[i, j + 1])
-    return low + w * (high - low)
-
-
-@bare
 def row_of(turn, k, v):
     """One component, in the world, of a vector of a body's frame."""
     return turn[k, 0] * v[0] + turn[k, 1] * v[1] + turn[k, 2] * v[2]
-
-
-@bare
-def column(field, x, y):
-    """The column at a place, or the nearest."""
-    nx, ny = field.height.shape
-    i = min(max(round((x - field.x) / field.cell), 0), nx - 1)
-    j = min(max(round((y - field.y) / field.cell), 0), ny - 1)
-    return i, j
-
-
-@bare
-def soil_below(field, kinds, i, j, z):
-    """The soil of the ground at height z, or of what is nearest to it from above."""
-    layers = field.of.shape[0]
-    level, area, found = field.rock[i, j], field.cell * field.cell, -1
-    for n in range(layers):
-        if field.volume[n, i, j] > 0.0:
-            found = n
-            level += field.volume[n, i, j] / area
-            if z < level:
-                break
-    if found >= 0:
-        return field.of[found]
-    best, most = 0, 0.0
-    for k in range(kinds):
-        if field.mass[layers + k, i, j] > most:
-            best, most = k, field.mass[layers + k, i, j]
-    return best
-
-
-@bare
-def pile_ahead(field, x, y, dx, dy, floor):
-    """Cross-section (m^2) of what lies ahead of a place and falls away, above `floor` (m).
-
-    floor -inf: of loose soil. -1 where it goes on.
-    """
-    layers, area = field.of.shape[0], field.cell * field.cell
-    total, before = 0.0, math.inf
-    for step in range(FAR):
-        away = (AHEAD + step) * field.cell
-        i, j = column(field, x + away * dx, y + away * dy)
-        thick = field.volume[layers, i, j] / area
-        if floor > -math.inf:
-            thick = field.height[i, j] - floor
-        if thick < THIN or thick > before + THIN:
-            return total
-        total += thick * field.cell
-        before = thick
-    return -1.0
-
-
-@bare
-def section_forces(field, soils, gravity, x, y, z, dx, dy, rake, width, thickness, bite, ends):
-    """What a piece of an edge at (x, y, z), going along (dx, dy), meets.
-
-    Returns forces on it of cutting and of the prism (along dx dy, and up, N), of pressing it
-    down (N), and its depth (m).
-    """
-    layers, area = field.of.shape[0], field.cell * field.cell
-    px, py = x + AHEAD * field.cell * dx, y + AHEAD * field.cell * dy
-    deep = blend(field.height, field, px, py) - z
-    i, j = column(field, px, py)
-    block = width * max(field.rock[i, j] - z, 0.0) * ROCK
-    i, j = column(field, x, y)
-    here = blend(field.height, field, x, y) - z
-    k = soil_below(field, soils.shape[0], i, j, z)
-    s = soils[k]
-    down = width * max(field.rock[i, j] - z, 0.0) * ROCK
-    if max(deep, here) <= 0.0:
-        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    ground = Strength(s[DENSITY], s[COHESION], s[FRICTION], s[TOOL], s[ADHESION])
-    down += penetration(ground, thickness, bite * width, max(deep, here), gravity)
-    if deep <= 0.0:
-        return 0.0, 0.0, 0.0, 0.0, down, here
-    loose = blend(field.volume[layers], field, px, py) / area
-    far = max(3.0 * deep, 3.0 * field.cell)
-    qx, qy = px + far * dx, py + far * dy
-    rise = blend(field.height, field, qx, qy) - blend(field.height, field, px, py)
-    firm = deep - loose
-    pile, length, over = 0.0, 1.0, 0.0
-    if firm > 0.0:
-        rise -= blend(field.volume[layers], field, qx, qy) / area - loose
-        if loose > THIN:
-            section = pile_ahead(field, x, y, dx, dy, -math.inf)
-            if section < 0.0:
-                over = s[LOOSE] * gravity * loose
-            else:
-                pile, length = s[LOOSE] * gravity * section, 2.0 * section / loose
-    else:
-        firm = deep
-        lean = math.atan(s[REPOSE])
-        ground = Strength(s[LOOSE], 0.0, lean, min(s[TOOL], lean), 0.0)
-    slope = min(max(math.atan(rise / far), -STEEPEST), STEEPEST)
-    cut = Cut(firm * math.cos(slope), width, rake + slope, slope, 0.0, over, pile, length, SHEARED,
-              ends)  # fmt: skip
-    draft, lift, beta = resistance(ground, cut, gravity)
-    alone, alone_lift = draft, lift
-    if pile > 0.0:
-        alone, alone_lift = draft_without_pile(ground, cut, gravity, beta)
-    elif loose >= deep:  # a heap: it is pushed off as a whole where that is easier
-        section = pile_ahead(field, x, y, dx, dy, z)
-        if section >= 0.0:
-            most = width * s[LOOSE] * gravity * section * s[REPOSE]
-            if draft > most:
-                alone, alone_lift, draft, lift = 0.0, 0.0, most, 0.0
-    c, n = math.cos(slope), math.sin(slope)
-    return (
-        -(alone * c + alone_lift * n) - block, alone_lift * c - alone * n,
-        -((draft - alone) * c + (lift - alone_lift) * n),
-        (lift - alone_lift) * c - (draft - alone) * n,
-        down, deep,
-    )  # fmt: skip
-
-
-@bare
-def loose_volume(masses, soils):
-    """Room (m^3) that masses (K,) take once they are dug."""
-    total = 0.0
-    for k in range(masses.shape[0]):
-        total += masses[k] / soils[k, LOOSE]
-    return total
-
-
-@bare
-def touch(field, i, j, changed):
-    """Note that a column changed: changed holds how many are noted, a window, and their numbers."""
-    changed[1], changed[2] = min(changed[1], i), max(changed[2], i + 1)
-    changed[3], changed[4] = min(changed[3], j), max(changed[4], j + 1)
-    if HEAD + changed[0] < changed.shape[0]:
-        changed[HEAD + changed[0]] = i * field.height.shape[1] + j
-        changed[0] += 1
-
-
-@bare
-def lay(field, soils, masses, i, j):
-    """Put masses (K,) on a column as loose soil."""
-    layers = field.of.shape[0]
-    for k in range(masses.shape[0]):
-        field.mass[layers + k, i, j] += masses[k]
-    field.volume[layers, i, j] += loose_volume(masses, soils)
-    settle_height(field.volume, field.rock, field.height, field.cell * field.cell, i, j)
-
-
-@bare
-def split(masses, share, part):
-    """Move a share of masses (K,), in whole quanta, to part (K,)."""
-    for k in range(masses.shape[0]):
-        m = masses[k] if share >= 1.0 else min(whole(share * masses[k]), masses[k])
-        part[k] = m
-        masses[k] -= m
 
 
 @bare
@@ -465,7 +283,7 @@ def resist(field, soils, tools, t, edge, dx, dy, rake, gravity):
 def dig(field, soils, tools, gravity, tangent, covered, marks, changed):
     """Let all tools dig and spill for a step.
 
-    soils (K, 8): DENSITY ... SHEAR; tangent: of the angle at which what is held lies. covered
+    soils (K, 8): see `field`; tangent: of the angle at which what is held lies. covered
     (nx, ny) is true where an edge stands in the ground, as nothing slides through it; marks: how
     many these are, and their numbers. changed: as `touch` has it.
     """

@@ -47,14 +47,6 @@ def plate_pressure(soil, width, sinkage):
 
 
 @bare
-def plate_sinkage(soil, width, pressure):
-    """Sinkage (m) of a plate under a pressure (Pa), the inverse of `plate_pressure`."""
-    if pressure <= 0.0:
-        return 0.0
-    return (pressure / (soil.k_c / width + soil.k_phi)) ** (1.0 / soil.n)
-
-
-@bare
 def sheared(soil, pressure, way):
     """Shear stress (Pa) after a way (m): (c + sigma tan(phi)) (1 - exp(-j / K)) [JH61]."""
     most = soil.cohesion + pressure * math.tan(soil.friction)
@@ -154,15 +146,13 @@ def compaction_resistance(soil, width, sinkage):
 
 
 @bare
-def track_traction(soil, length, area, load, slip):
-    """Force (N) along a track at a slip: (A c + W tan(phi)) (1 - K / i l (1 - e^(-i l / K))).
+def mean_shear(way, shear):
+    """Share of the full shear under a foot that has slid so far (m) at its end, K being `shear`.
 
-    [Wong08] (2.65) for pressure that is the same all along; slip below 0 brakes.
+    1 - K / j (1 - exp(-j / K)), [Wong08] (2.65) for pressure that is the same all along.
     """
-    way = abs(slip) * length / soil.shear
-    part = 1.0 + math.expm1(-way) / way if way > 1e-6 else 0.5 * way
-    force = (area * soil.cohesion + load * math.tan(soil.friction)) * part
-    return math.copysign(force, slip)
+    j = way / shear
+    return 1.0 + math.expm1(-j) / j if j > 1e-6 else 0.5 * j
 
 
 @jit

@@ -16,7 +16,9 @@ from berm.core.rotations import matrix_of
 from berm.core.saved import Saved
 from berm.core.shapes import Box
 from berm.kernels.terrain import digging as kernels
+from berm.kernels.terrain.field import HEAD, LOOSE, REPOSE, Field
 from berm.world.terrain.columns import Columns
+from berm.world.terrain.equations import strength_of
 from berm.world.terrain.windows import Window
 
 if TYPE_CHECKING:
@@ -67,7 +69,7 @@ class FastTool:
     @property
     def volume(self) -> float:
         """Room that it takes, m^3."""
-        return float((self.masses / self.fast.table[:, kernels.LOOSE]).sum())
+        return float((self.masses / self.fast.table[:, LOOSE]).sum())
 
     @property
     def capacity(self) -> float:
@@ -89,21 +91,19 @@ class Fast:
         self.ground: Body | None = None
         self.gravity = np.zeros(3)
         self.table = np.array([
-            (one.density, one.loose_density, one.cohesion, math.radians(one.friction_angle),
-             math.radians(min(one.tool_friction_angle, one.friction_angle)),
-             min(one.tool_adhesion, one.cohesion), math.tan(math.radians(one.repose_angle)),
-             one.janosi_k)
+            (one.density, one.loose_density, *strength_of(one)[1:],
+             math.tan(math.radians(one.repose_angle)), one.janosi_k)
             for one in columns.soils
         ])  # fmt: skip
-        self.tangent = float(self.table[:, kernels.REPOSE].min())
-        self.field = kernels.Field(
+        self.tangent = float(self.table[:, REPOSE].min())
+        self.field = Field(
             columns.mass, columns.volume, columns.rock, columns.height, columns.of,
             float(origin[0]), float(origin[1]), columns.cell,
         )  # fmt: skip
         self.tools = self._arrays()
         self.covered = np.zeros(columns.shape, np.bool_)
         self.marks = np.zeros(1 + columns.height.size, np.int64)
-        self.changed = np.zeros(kernels.HEAD + 2 * columns.height.size, np.int64)
+        self.changed = np.zeros(HEAD + 2 * columns.height.size, np.int64)
 
     def attach(self, world: World, ground: Body) -> None:
         """Be of the terrain of this world, whose boundary is the body `ground`."""
@@ -186,10 +186,14 @@ class Fast:
         for one in self.handles:
             if one.rows is not None:
                 self._resist(world, one)
-        count, i0, i1, j0, j1 = self.changed[: kernels.HEAD].tolist()
+        return self.moved(self.changed)
+
+    def moved(self, changed: Array) -> Window | None:
+        """Let slopes slide where columns changed; return their window."""
+        count, i0, i1, j0, j1 = changed[:HEAD].tolist()
         if not count:
             return None
-        nodes = self.changed[kernels.HEAD : kernels.HEAD + count]
+        nodes = changed[HEAD : HEAD + count]
         self.columns.moving = np.concatenate([self.columns.moving, nodes])
         return i0, i1, j0, j1
 

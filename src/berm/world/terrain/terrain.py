@@ -22,6 +22,7 @@ from berm.core.soil import Soil, soil
 from berm.world.terrain import height_maps, sources
 from berm.world.terrain.columns import Columns
 from berm.world.terrain.fast import Fast, FastTool
+from berm.world.terrain.feet import Feet, Foot
 from berm.world.terrain.giving import give_back
 from berm.world.terrain.sight import Sight
 from berm.world.terrain.tools import Probe
@@ -114,6 +115,7 @@ class Terrain:
         self.sight = Sight(self.columns)
         self.tools: list[Probe] = []
         self.fast = Fast(self.columns, self.origin)
+        self.feet = Feet(self.fast)
         self.start = self.columns.masses
         self.body: Body | None = None
 
@@ -258,6 +260,25 @@ class Terrain:
         """
         return self.fast.add(body, profile)
 
+    def add_wheel(
+        self, body: Body, radius: float, width: float, axle: npt.ArrayLike = (0.0, 1.0, 0.0)
+    ) -> Foot:
+        """Let a wheel sink in, pull on soil by its slip and leave a rut, instead of touching it.
+
+        Its middle is the body's origin; axle (3,) in the body's frame.
+        """
+        return self.feet.add_wheel(body, radius, width, axle)
+
+    def add_track(
+        self, body: Body, length: float, width: float, middle: npt.ArrayLike,
+        axle: npt.ArrayLike = (0.0, 1.0, 0.0),
+    ) -> list[Foot]:  # fmt: skip
+        """Let a track do so, whose belt runs as `body.belt` says, in pieces that each bear.
+
+        middle (3,) of its underside (m) and axle (3,) in the body's frame.
+        """
+        return self.feet.add_track(body, length, width, middle, axle)
+
     def act(self, world: World) -> None:
         """Make grains of ground around tools, ground of grains that rest; let slopes slide."""
         zone, turn = self.zone, world.step_count % EVERY
@@ -269,9 +290,11 @@ class Terrain:
             frame = np.array([*self.origin, self.cell])
             zone.leave(world, frame, self.columns.height)
             changed.append(give_back(zone, world, self.tools))
-        dug = self.fast.act(world)
-        if (turn == 1 or self.fast.handles) and len(self.columns.moving):
-            covered = zone.cover | zone.pit | self.fast.covered
+        dug = union(self.fast.act(world), self.feet.act(world))
+        if (turn == 1 or self.fast.handles or self.feet.handles) and len(self.columns.moving):
+            covered = self.fast.covered
+            if zone.live or zone.window:
+                covered = covered | zone.cover | zone.pit
             gravity = float(np.linalg.norm(world.gravity))
             dug = union(dug, self.columns.slide(covered, gravity))
         changed.append(dug)
@@ -314,6 +337,7 @@ class Terrain:
         """Everything that a restart needs beside the grains and the body."""
         return {
             "columns": self.columns.state(), "zone": self.zone.state(), "fast": self.fast.state(),
+            "feet": self.feet.state(),
         }  # fmt: skip
 
     def check(self, saved: Saved) -> None:
@@ -321,12 +345,14 @@ class Terrain:
         self.columns.check(saved.part("columns"))
         self.zone.check(saved.part("zone"))
         self.fast.check(saved.part("fast"))
+        self.feet.check(saved.part("feet"))
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put back what `state` returned."""
         self.columns.restore(state["columns"])
         self.zone.restore(state["zone"])
         self.fast.restore(state["fast"])
+        self.feet.restore(state["feet"])
         self.sight.touch()
 
 
