@@ -52,7 +52,7 @@ class Excavator(Scene[ExcavatorParams]):
     seconds: ClassVar[float] = 55.0
     Params: ClassVar[type[ExcavatorParams]] = ExcavatorParams
     keys: ClassVar[tuple[tuple[str, str], ...]] = EXCAVATOR_KEYS
-    needs: ClassVar[frozenset[str]] = frozenset({"bodies", "joints", "grains"})
+    needs: ClassVar[frozenset[str]] = frozenset({"bodies", "joints", "grains", "ground"})
 
     def duration(self, params: ExcavatorParams) -> float:
         """So long as the buckets take."""
@@ -104,12 +104,11 @@ class Excavator(Scene[ExcavatorParams]):
         struck = digger.design.tools["bucket"].struck * world.terrain.soils[0].density
         loaded = float(history["in the truck"][-1])
         fill = loaded / (params.buckets * struck)
-        dug = float(history["ground"][0] - history["ground"][-1])
         lean, error = float(history["lean"].max()), float(history["joints"].max())
         return [
             Outcome("fill of a bucket, of struck capacity as it lay", FILL[0] <= fill <= FILL[1],
                     fill, f"{FILL[0]:g} to {FILL[1]:g}"),
             Outcome("the machine leans by", lean < LEAN, lean, f"below {LEAN:g}", "degrees"),
             Outcome("joints open by", error < CLOSED, error, f"below {CLOSED:g}", "m"),
-            *ground_outcomes(world, history, max(dug, loaded)),
+            *ground_outcomes(world, history),
         ]  # fmt: skip

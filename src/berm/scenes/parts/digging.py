@@ -122,8 +122,10 @@ def observe_ground(world: World, report: StepReport) -> dict[str, float]:
     }
 
 
-def ground_outcomes(world: World, history: History, moved: float) -> list[Outcome]:
+def ground_outcomes(world: World, history: History) -> list[Outcome]:
     """Nothing is lost, little waits."""
+    assert world.terrain is not None
+    moved = float(world.terrain.zone.turned.sum())
     error, waits = float(history["mass error"].max()), float(history["waiting"][-1])
     return [
         Outcome("mass lost or won, ever", error < LEAST, error, f"below {LEAST:g}", "kg"),

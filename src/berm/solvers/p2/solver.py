@@ -91,7 +91,7 @@ class P2(Solver):
     )
 
     name = "p2"
-    can = frozenset({"grains", "bodies", "joints", "adhesion"})
+    can = frozenset({"grains", "bodies", "joints", "adhesion", "ground"})
     form_option = "averaging"
     live = ("iterations", "substeps", "sleep")
     variants: ClassVar[dict[str, dict[str, Any]]] = {

@@ -284,7 +284,7 @@ class Terrain:
         zone, turn = self.zone, world.step_count % EVERY
         self._number(world)
         changed: list[Window | None] = []
-        if turn == 0 and self.tools and world.solver.name == "p2":
+        if turn == 0 and self.tools and "ground" in world.solver.can:
             changed.append(zone.convert(world, self.tools))
         elif turn == 1:
             frame = np.array([*self.origin, self.cell])
