@@ -27,8 +27,9 @@ class Bucket(Figure):
         "adhesion keeps soil in the tilted bucket; accelerating motions of the bucket release it"
     )
     setup: ClassVar[str] = (
-        "the bucket of the 20-t excavator (1.0 m3) digs loam on a given way, is lifted, "
-        "tilted mouth down, and jerked by 25 degrees eight times; grains of 4 cm. Nothing of this is printed."
+        "the bucket of the 20-t excavator (1.0 m3) digs loam on a given way, is lifted, tilted "
+        "mouth down, and jerked by 25 degrees eight times; grains of 4 cm. Nothing of this is "
+        "printed."
     )
     size: ClassVar[tuple[float, float]] = (8.0, 4.5)
 
