@@ -62,7 +62,7 @@ class BermStep:
         import berm
 
         berm.set_threads(threads)
-        solver = berm.P2.published() if form == "published" else berm.P2()
+        solver = berm.P2.published() if form == "published" else berm.P2(substeps_most=10)
         self.world = berm.World(solver=solver, gravity=(0.0, 0.0, -case.gravity))
         material = berm.Material(
             name="box", density=case.density, stiffness=case.stiffness, damping=case.damping,

@@ -53,13 +53,20 @@ def advance(world, steps, start=0):
         g = world.grains
         forces = np.concatenate([np.concatenate([b.force, b.torque]) for b in world.bodies])
         prints.append(
-            (g.tags.tobytes(), g.x[: g.n].tobytes(), g.v[: g.n].tobytes(), forces.tobytes())
+            (
+                g.tags.tobytes(),
+                g.x[: g.n].tobytes(),
+                g.v[: g.n].tobytes(),
+                forces.tobytes(),
+                world.report.substeps,
+            )
         )
     return prints
 
 
 SOLVERS = {
     "default": lambda: berm.P2(),
+    "choosing": lambda: berm.P2(substeps=2, give=0.002),  # substeps follow the load
     "accelerated": lambda: berm.P2(averaging="mass", substeps=2, iterations=5, acceleration=0.5),
     "published": lambda: berm.P2.published(),
 }
@@ -91,6 +98,11 @@ def test_giving_memory_back_changes_no_bit(name, monkeypatch):
     for module in (contact_list, form, walls):
         monkeypatch.setattr(module, "LARGE", 1)
     assert advance(busy_world(SOLVERS[name]()), 15) == kept
+
+
+def test_substeps_change_on_the_way():
+    """Or the above would say nothing of it."""
+    assert len({one[-1] for one in advance(busy_world(SOLVERS["choosing"]()), 25)}) > 2
 
 
 def test_seed_changes_the_pour():

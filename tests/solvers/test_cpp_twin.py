@@ -38,7 +38,7 @@ def worlds(twin, grains, threads=1):
         name="soil", density=2600.0, stiffness=STIFFNESS, damping=DAMPING,
         friction_static=FRICTION, friction_kinetic=FRICTION,
     )  # fmt: skip
-    world = berm.World(solver=berm.P2())
+    world = berm.World(solver=berm.P2(substeps_most=10))
     speed = rng.normal(0.0, 1.0, cell.shape)
     world.add_grains((cell + 0.5) * 2.3 * RADIUS + jitter, RADIUS, velocity=speed, material=soil)
     world.add_body(berm.Plane(), name="floor", material=soil)

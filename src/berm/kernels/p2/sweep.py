@@ -63,6 +63,7 @@ from berm.kernels.simd.vec8 import (
     set_quad,
     splat4,
     vmax,
+    vmin,
     vsqrt,
     with_last,
 )
@@ -111,7 +112,10 @@ def _pairs_slab(s, part, lanes, ptr, nbr, imp, row, mat, nmat, common, table, pa
             )  # fmt: skip
             ones = pushing(fx, fy, fz, zero, one)
             if flags & STATS:
-                give = (w + partner[7]) * vsqrt(fma(fx, fx, fma(fy, fy, fz * fz))) / r
+                # of what lasts: a blow is not there a substep before, or not a substep later
+                push2 = fma(fx, fx, fma(fy, fy, fz * fz))
+                last2 = fma(px, px, fma(py, py, pz * pz))
+                give = (w + partner[7]) * vsqrt(vmin(push2, last2)) / r
                 squares = fma(give, give, squares)
                 cubes = fma(give, give * give, cubes)
             kx = fma(zero - memory, px, fx)
