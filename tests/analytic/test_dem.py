@@ -11,6 +11,7 @@ from scipy.integrate import solve_ivp
 from berm.core.materials import Material
 from berm.core.shapes import Box, Plane
 from berm.laws.normal_hertz import Hertz
+from berm.laws.tangential_coulomb import Coulomb
 from berm.laws.tangential_history import History
 from berm.solvers.dem.solver import DEM
 from berm.world.world import World
@@ -262,6 +263,31 @@ def test_a14_restitution_in_is_restitution_out(normal, e):
     m = stuff(restitution=e, stiffness=1e5)
     for gap in (0.002, 0.002003, 0.00201):
         assert rebound(normal, m, gap) == pytest.approx(e, abs=1e-3)
+
+
+@pytest.mark.parametrize("pull", [0.0, 1.0])
+@pytest.mark.parametrize("e", [0.1, 0.2, 0.7])
+def test_friction_of_an_inelastic_impact_answers_to_what_pushes(e, pull):
+    """mu times the impulse of the pushing part, in closed form; with `pull` the damper's too.
+
+    The force of a damped oscillator changes sign where its speed is largest, at
+    v exp(-zeta / sqrt(1 - zeta^2) (pi - 2 asin zeta)); from there to the end it pulls.
+    """
+    mu, down, along = 0.1, 1.0, 20.0
+    zeta = -math.log(e) / math.hypot(math.pi, math.log(e))
+    root = math.sqrt(1.0 - zeta**2)
+    fastest = down * math.exp(-zeta / root * (math.pi - 2.0 * math.asin(zeta)))
+    m = stuff(density=2600.0, stiffness=1e5, restitution=e, friction=mu)
+    made = world(
+        m, 1e-4, gravity=(0, 0, 0), tangential=Coulomb(pull=pull), rolling="none",
+        steps_a_contact=400,
+    )  # fmt: skip
+    made.add_grains([[0.0, 0.0, 0.0501]], 0.05, (along, 0.0, -down), material=m)
+    made.run(0.05)
+    out = made.grains.velocity[0]
+    assert out[2] == pytest.approx(e * down, abs=2e-3)
+    wanted = mu * (down + fastest + pull * (fastest - e * down))
+    assert along - out[0] == pytest.approx(wanted, rel=5e-3)
 
 
 @pytest.mark.parametrize("normal", ["linear", "hertz"])

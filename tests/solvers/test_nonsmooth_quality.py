@@ -157,7 +157,7 @@ def bucket_load(merging, seed):
     load = 0.0
     for rock in rocks_of(world):
         at = bucket.rotation.T @ (rock.position - bucket.position)
-        load += rock.mass * bool((at > low).all() and (at < high + (0, 0, 0.5)).all())
+        load += rock.mass * bool((at > low).all() and (at < high + np.array([0.0, 0.0, 0.5])).all())
     return load
 
 

@@ -36,7 +36,7 @@ def recorded():
                 ground = world.terrain
                 seen[step] = (
                     ground.heights.copy(),
-                    ground.loose.copy(),
+                    ground.sight.look().loose.copy(),
                     ground.ledger(world),
                     world.grains.tags[~world.grains.fixed].copy(),
                 )

@@ -197,7 +197,11 @@ def test_progress_goes_to_the_end(recording: Recording, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("out.xyz", {}, r"'out.xyz'; allowed: \*.csv, \*.npz, \*.usd, \*.usda, \*.usdc, \*.vtkhdf"),
+        (
+            "out.xyz",
+            {},
+            r"'out.xyz'; allowed: \*.csv, \*.npy, \*.npz, \*.tif, \*.tiff, \*.usd, \*.usda, \*.usdc, \*.vtkhdf",
+        ),
         ("out", {}, "'out'; allowed"),
         ("out.csv", {"fields": ["colour"]}, r"'colour'; allowed: velocity, born, overlap"),
         ("out.csv", {"every": 0}, "every.*0"),
@@ -250,7 +254,7 @@ def test_without_a_grain(tmp_path: Path) -> None:
     world = berm.World()
     with Recorder(tmp_path / "run.h5") as recorder:
         recorder.start(world)
-    for suffix in FORMATS:
+    for suffix in set(FORMATS) - {"npy", "tif", "tiff"}:  # those are of a terrain
         made = berm.export(tmp_path / "run.h5", tmp_path / f"out.{suffix}")
         assert [path.name for path in made] == [f"out.{suffix}"]
 

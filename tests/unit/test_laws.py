@@ -96,8 +96,8 @@ def test_shear_laws_are_the_formulas():
     v = (0.3, -0.4, 0.0)
     force, _ = shear(tangential_viscous, tangential_viscous.Viscous(k_t=5.0), (0, 0, 0), v, 2.0)
     assert force == pytest.approx([-1.5, 2.0, 0.0])
-    force, _ = shear(tangential_coulomb, tangential_coulomb.Coulomb(), (0, 0, 0), v, -2.0)
-    assert force == pytest.approx([-0.48, 0.64, 0.0])  # 0.4 of |f_n|, also where it pulls
+    force, _ = shear(tangential_coulomb, tangential_coulomb.Coulomb(), (0, 0, 0), v, 2.0)
+    assert force == pytest.approx([-0.48, 0.64, 0.0])  # 0.4 of f_n
     force, _ = shear(tangential_coulomb, tangential_coulomb.Coulomb(), (0, 0, 0), (0, 0, 0), 2.0)
     assert force == pytest.approx([0, 0, 0])
     for k_t, size in ((0.5, 0.25), (50.0, 0.8)):
@@ -109,6 +109,18 @@ def test_shear_laws_are_the_formulas():
     assert force == pytest.approx([-0.05, 0, 0]) and kept == pytest.approx([1e-6, 0, 0])
     force, kept = shear(tangential_history, one, (1e-3, 0, 0), v, 2.0)
     assert force == pytest.approx([-0.8, 0, 0]) and kept == pytest.approx([1.6e-5, 0, 0])
+
+
+@pytest.mark.parametrize(("module", "law"), [
+    (tangential_coulomb, tangential_coulomb.Coulomb),
+    (tangential_capped, tangential_capped.Capped),
+    (tangential_history, tangential_history.History),
+])  # fmt: skip
+@pytest.mark.parametrize(("pull", "size"), [(0.0, 0.0), (0.5, 0.4), (1.0, 0.8)])
+def test_pull_counts_for_coulombs_limit_as_told(module, law, pull, size):
+    """Friction of mu = 0.4 at a normal force of -2 N; with all of it mu |f_n|, as it was."""
+    force, _ = shear(module, law(pull=pull), (1.0, 0, 0), (50.0, 0, 0), -2.0)
+    assert force == pytest.approx([-size, 0, 0])
 
 
 def test_mindlin_ratio_of_equals():

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 STRAIGHT = 0.95  # r2 of a flank from which on a heap of a scene file counts as one
 STILL = 0.05  # m/s, root mean square: what moves faster is no heap yet
+LEDGER = ("ground", "live", "waiting", "left", "error")
 CLIP_SECONDS, CLIP_SIZE = 4.0, (640, 360)
 
 
@@ -68,14 +69,16 @@ def _angle(run: Run, outcomes: list[Outcome]) -> float | None:
 def _pictures(run: Run, angle: float | None) -> dict[str, str]:
     from berm.io import pictures
     from berm.io.recording import Recording
+    from berm.stage.stage import seen_grains
 
-    grains, folder = run.world.grains, run.folder
+    folder = run.folder
+    position, radius = seen_grains(run.world)
     title = f"{run.job.name}, t = {run.world.time:.2f} s"
     made: dict[str, str] = {}
     try:
         pictures.side_view(
-            grains.position,
-            grains.radius,
+            position,
+            radius,
             folder / job.SIDE_VIEW,
             angle=angle,
             title=title + (f", angle of repose {angle:.1f}°" if angle is not None else ""),
@@ -169,6 +172,7 @@ def _write_summary(
         "kinetic_energy": report.kinetic_energy,
         "mass_poured": world.mass_added,
         "mass_removed": world.mass_removed,
+        "terrain": ledger_of(world),
         "angle_of_repose": angle,
         "checks": [
             {
@@ -187,6 +191,27 @@ def _write_summary(
     }
     text = json.dumps(_finite(plain(summary)), indent=2, ensure_ascii=False)
     (run.folder / job.SUMMARY).write_text(text + "\n", encoding="utf-8")
+
+
+def ledger_of(world: World) -> dict[str, dict[str, float]] | None:
+    """Return where the mass (kg) of each soil of the terrain is; None where there is none."""
+    if world.terrain is None:
+        return None
+    ledger = world.terrain.ledger(world)
+    return {
+        soil.name: {name: float(getattr(ledger, name)[k]) for name in LEDGER}
+        for k, soil in enumerate(world.terrain.soils)
+    }
+
+
+def _say_ledger(world: World) -> None:
+    ledger = ledger_of(world)
+    if ledger is None:
+        return
+    shown = table("soil, kg", *LEDGER, right=LEDGER)
+    for name, where in ledger.items():
+        shown.add_row(console.escape(name), *(f"{where[column]:,.3f}" for column in LEDGER))
+    console.out.print(shown)
 
 
 def _finite(value: Any) -> Any:
@@ -213,6 +238,7 @@ def _say_result(
         )
     else:
         say(f"nothing left to do: the run is at t = {world.time:.3f} s")
+    _say_ledger(world)
     if outcomes:
         shown = table("", "check", "value", "expected", right=("value",))
         for o in outcomes:

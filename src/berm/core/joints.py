@@ -406,7 +406,8 @@ class Driven(Joint):
     ) -> None:
         """Keep the position of now, as a spring of this compliance (m/N): a closed valve.
 
-        damping (s): its force at a speed, over that at a way; never below two steps. Where more than the effort acts it gives way, and holds anew where it has come to.
+        damping (s): its force at a speed over that at a way, at least that of two steps. Where more
+        than the effort acts it gives way, and holds anew where it has come to.
         """
         give = self._positive("motor: compliance", compliance)
         damp = max(self._positive("motor: damping", damping), LEAST)

@@ -17,6 +17,7 @@ class StepReport:
     iterations: int = 0
     substeps: int = 0
     overlap_mean: float = 0.0  # m, over touching pairs
+    give: float = 0.0  # radii, by which contacts give way as sweeps do not converge; p2
     overlap_max: float = 0.0  # m, walls included
     overlap_share: float = 0.0  # of two bodies, of the smaller one's size; soft ones do not count
     residual: float = 0.0  # largest displacement of a grain or vertex in the last substep, m

@@ -23,6 +23,9 @@ Cloths, the same, but in the world's frame and moving:
     cloth_position (frames, v, 3) m, NaN where a cloth is not there yet; cloth_faces (f, 3)
     cloth_vertex_row, cloth_face_row (cloths + 1,)
 
+Ground of a terrain: ground_heights, ground_loose (frames, nx, ny) m; ground_x (nx,),
+ground_y (ny,) m.
+
 `units` holds the units of the arrays of grains as JSON.
 """
 
@@ -60,6 +63,7 @@ class Npz:
             for name, array in (_frames(selection) | _bodies(selection)).items():
                 _put(archive, name, array.shape, array.dtype, [array])
             _put_cloths(archive, selection)
+            _put_ground(archive, selection)
             names = selection.names
             for turn, name in enumerate(names):
                 parts = (getattr(f, name) for f in selection.read(turn, len(names)))
@@ -114,6 +118,19 @@ def _put_cloths(archive: zipfile.ZipFile, selection: Selection) -> None:
         for k in selection.frames
     )
     _put(archive, "cloth_position", (len(selection), sum(sizes), 3), np.float32, places)
+
+
+def _put_ground(archive: zipfile.ZipFile, selection: Selection) -> None:
+    land = selection.ground
+    if land is None:
+        return
+    nx, ny = selection.ground_of(selection.frames[0]).heights.shape
+    for name, origin, count in zip("xy", land.origin, (nx, ny), strict=True):
+        values = origin + land.cell * np.arange(count)
+        _put(archive, f"ground_{name}", values.shape, values.dtype, [values])
+    for name in ("heights", "loose"):
+        parts = (getattr(selection.ground_of(k), name) for k in selection.frames)
+        _put(archive, f"ground_{name}", (len(selection), nx, ny), np.float32, parts)
 
 
 def _named(

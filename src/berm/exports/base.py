@@ -48,10 +48,12 @@ def export(
 ) -> list[Path]:
     """Write a recording as .vtkhdf, .usd, .usda, .usdc, .csv or .npz; return the files made.
 
+    .tif and .npy take the ground of a terrain in the last of the frames.
+
     start, stop: first and last time, s; every: 2 takes each second frame; fields: of velocity,
-    born, overlap, force, bodies and cloths, by default all that were recorded; progress: True for a
-    bar, or a function of (frames done, frames in all). Option of USD: grains="instancer" or
-    "points".
+    born, overlap, force, bodies, cloths and ground, by default all that were recorded; progress:
+    True for a bar, or a function of (frames done, frames in all). Option of USD:
+    grains="instancer" or "points".
     """
     out = Path(path)
     kind = format_of(out, options)

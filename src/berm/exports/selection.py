@@ -1,4 +1,4 @@
-"""The part of a recording that is exported, and the bodies and cloths in it as triangles."""
+"""The part of a recording that is exported: its bodies, cloths and ground as triangles."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from berm.core.errors import InputError
 from berm.core.shapes import Plane
 from berm.io.reading import BodyFrame, Frame
 from berm.io.recording import Recording
+from berm.stage.ground import GroundMoment, StageGround, moment_of_frame
 from berm.stage.meshes import Triangles, triangles
 from berm.stage.stage import Stage, StageCloth, stage_of
 
@@ -23,7 +24,7 @@ Progress = Callable[[int, int], None]
 
 ALWAYS = {"position": "m", "radius": "m", "tag": "", "material": ""}  # with their units
 CHOICE = {"velocity": "m/s", "born": "s", "overlap": "m", "force": "N", "rotation": ""}
-PARTS = ("bodies", "cloths")  # what goes out beside the grains
+PARTS = ("bodies", "cloths", "ground")  # what goes out beside the grains
 UNITS = ALWAYS | CHOICE
 OF_BODY = (
     "position",
@@ -109,7 +110,10 @@ class Selection:
             return []
         poses = [self.recording.body_frames(k) for k in self.frames]
         found = []
+        land = self.stage.ground
         for body in self.stage.bodies:
+            if land is not None and body.id == land.body:
+                continue  # grains touch it where nobody sees it: `ground` is what is seen
             own = [frame[body.name] for frame in poses if body.name in frame]
             if own:
                 fixed = len(own) == len(poses) and all(_same(pose, own[0]) for pose in own)
@@ -122,6 +126,17 @@ class Selection:
         """The cloths that appear in these frames; none that came ever went."""
         there = self.recording.cloth_frames(self.frames[-1]) if "cloths" in self.parts else {}
         return [cloth for cloth in self.stage.cloths if cloth.name in there]
+
+    @cached_property
+    def ground(self) -> StageGround | None:
+        """The terrain whose ground goes out."""
+        return self.stage.ground if "ground" in self.parts else None
+
+    def ground_of(self, k: int) -> GroundMoment:
+        """Return the ground of a frame, by its number in the recording."""
+        found = self.recording.ground_frame(k)
+        assert found is not None
+        return moment_of_frame(found)
 
     def _surface(self, number: int, pose: BodyFrame) -> Triangles:
         """Return a body's triangles; of an endless plane, a square below what is seen."""

@@ -2,6 +2,7 @@
 
     /World/grains             PointInstancer of unit spheres, one prototype a material; or Points
     /World/bodies/<name>      Mesh, with time samples of its place where it moves
+    /World/ground             Mesh of a terrain, with time samples where it has changed
     /World/cloths/<name>      Mesh, with time samples of its points and normals
     /World/materials/<name>   UsdPreviewSurface in the colour that the page shows
 
@@ -26,7 +27,9 @@ from berm.core.shapes import Sphere
 from berm.exports.base import FORMATS
 from berm.exports.poses import quaternions
 from berm.exports.selection import CHOICE, BodyMesh, Selection
+from berm.io.ground import GroundFrame
 from berm.io.reading import BodyFrame, Frame
+from berm.stage import ground as _ground
 from berm.stage.colours import decode
 from berm.stage.meshes import Triangles, sheet, triangles
 from berm.stage.stage import StageCloth
@@ -79,10 +82,13 @@ class Usd:
         kind = _Instancer if self.grains == "instancer" else _Points
         grains = kind(stage, selection, materials)
         cloths = _Cloths(stage, selection, materials)
+        ground = None if selection.ground is None else _Ground(stage, selection, materials)
         layer, rows = stage.GetRootLayer(), 0
         for code, frame in zip(codes, selection, strict=True):
             grains.add(code, frame)
             rows += len(frame) + cloths.add(code, frame)
+            if ground is not None:
+                rows += ground.add(code, frame)
             if rows > HELD and paths[0].suffix != ".usda":  # text is written anew by each save
                 layer.Save()
                 rows = 0
@@ -345,4 +351,41 @@ class _Cloths:
             if vertices is not None:
                 _set_points(mesh, sheet(vertices, cloth.faces), code)
                 count += len(vertices)
+        return count
+
+
+# ---- ground ----------------------------------------------------------------------------------
+
+
+class _Ground:
+    """The mesh of a terrain, with points and colours where they have changed."""
+
+    def __init__(self, stage: Any, selection: Selection, materials: list[Any]) -> None:
+        assert selection.ground is not None
+        self.land, self.materials = selection.ground, selection.stage.materials
+        self.shown: GroundFrame | None = None
+        first = selection.ground_of(selection.frames[0])
+        surface = _ground.surface(self.land, first.heights)
+        self.mesh = _write_mesh(stage, "/World/ground", surface)
+        self.colour = self.mesh.CreateDisplayColorPrimvar("vertex")
+        kind = selection.stage.bodies[self.land.body].material
+        _bind(self.mesh.GetPrim(), materials[kind])
+
+    def add(self, code: float, frame: Frame) -> int:
+        """Add time samples of what has changed, and return the number of vertices."""
+        from pxr import Vt
+
+        now, known = frame.ground, self.shown
+        assert now is not None
+        count, self.shown = 0, now
+        if known is None or not np.array_equal(now.heights, known.heights):
+            surface = _ground.surface(self.land, now.heights)
+            _set_points(self.mesh, surface, code)
+            count = len(surface.vertices)
+        if known is None or not (
+            np.array_equal(now.soil, known.soil) and np.array_equal(now.loose, known.loose)
+        ):
+            shown = _ground.colours(self.land, self.materials, now.soil, now.loose)
+            linear = decode(shown.reshape(-1, 3) / 255.0).astype(np.float32)
+            self.colour.Set(Vt.Vec3fArray.FromNumpy(linear), code)
         return count

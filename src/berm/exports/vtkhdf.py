@@ -1,10 +1,10 @@
-"""VTKHDF for ParaView: grains as points that change in number, bodies and cloths as triangles.
+"""VTKHDF for ParaView: grains as points that change in number, all else as triangles.
 
 `out.vtkhdf` holds the grains, `out_fixed_bodies.vtkhdf` and `out_moving_bodies.vtkhdf` the bodies
-that stay and those that move, `out_cloths.vtkhdf` the cloths.  One file with all would be a
-transient collection, which VTK 9.3 (ParaView 5.12) does not read and VTK 9.7 reads without its
-time; transient PolyData is read by all.  The layout is that of VTK's file format specification,
-version 2.0.
+that stay and those that move, `out_cloths.vtkhdf` the cloths, `out_ground.vtkhdf` a terrain.  One
+file with all would be a transient collection, which VTK 9.3 (ParaView 5.12) does not read and VTK
+9.7 reads without its time; transient PolyData is read by all.  The layout is that of VTK's file
+format specification, version 2.0.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from berm.exports.base import FORMATS
 from berm.exports.selection import OF_BODY, BodyMesh, Selection
+from berm.io.ground import GroundFrame
 from berm.io.layout import berm_version
 from berm.io.reading import Frame
+from berm.stage.ground import StageGround, surface
 from berm.stage.stage import StageCloth
 
 Array = NDArray[Any]
@@ -51,7 +53,7 @@ class VtkHdf:
             "bodies": [body["name"] for body in selection.recording.bodies],
             "cloths": [cloth["name"] for cloth in selection.recording.cloths],
         }
-        files: list[_Grains | _Bodies | _Cloths] = [_Grains(paths[0], about, selection)]
+        files: list[_Grains | _Triangles] = [_Grains(paths[0], about, selection)]
         try:
             for path, (_, make) in zip(paths[1:], _triangle_files(selection), strict=True):
                 files.append(make(path, about))
@@ -63,17 +65,19 @@ class VtkHdf:
                 file.data.close()
 
 
-def _triangle_files(selection: Selection) -> list[tuple[str, Callable[..., _Bodies | _Cloths]]]:
+def _triangle_files(selection: Selection) -> list[tuple[str, Callable[..., _Triangles]]]:
     """Return the ends of the names of the files beside the grains', and who writes them."""
     fixed = [body for body in selection.bodies if body.fixed]
     moving = [body for body in selection.bodies if not body.fixed]
-    files: list[tuple[str, Callable[..., _Bodies | _Cloths]]] = []
+    files: list[tuple[str, Callable[..., _Triangles]]] = []
     if fixed:
         files.append(("_fixed_bodies", partial(_Bodies, bodies=fixed)))
     if moving:
         files.append(("_moving_bodies", partial(_Bodies, bodies=moving)))
     if selection.cloths:
         files.append(("_cloths", partial(_Cloths, cloths=selection.cloths)))
+    if selection.ground is not None:
+        files.append(("_ground", partial(_Ground, ground=selection.ground)))
     return files
 
 
@@ -153,6 +157,33 @@ class _Cloths:
             self.data.set_triangles(counts, faces, numbers)
         self.shown = there
         self.data.add_step(frame.time)
+
+
+class _Ground:
+    """Writes the ground of a terrain where it has changed: mesh, loose soil (m), soil's number."""
+
+    def __init__(self, path: Path, about: Mapping[str, Any], ground: StageGround) -> None:
+        self.ground = ground
+        self.shown: GroundFrame | None = None
+        self.data = _PolyData(path, "Polygons", about, 4096)
+
+    def add(self, frame: Frame) -> None:
+        now, known = frame.ground, self.shown
+        assert now is not None
+        if known is None or not np.array_equal(now.heights, known.heights):
+            mesh = surface(self.ground, now.heights)
+            self.data.put("Points", mesh.vertices)
+            if known is None:
+                self.data.set_triangles([len(mesh.vertices)], [mesh.faces], {})
+        if known is None or not np.array_equal(now.loose, known.loose):
+            self.data.put("PointData/loose", now.loose.ravel())
+        if known is None or not np.array_equal(now.soil, known.soil):
+            self.data.put("PointData/soil", now.soil.ravel())
+        self.shown = now
+        self.data.add_step(frame.time)
+
+
+_Triangles = _Bodies | _Cloths | _Ground
 
 
 class _Part(NamedTuple):

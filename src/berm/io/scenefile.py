@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from berm.core.errors import InputError
 from berm.core.materials import MATERIALS, Material
 from berm.core.registry import Registry
-from berm.io import mechanism
+from berm.io import mechanism, scene_terrain
 from berm.io.positions import Source, read_toml, read_yaml
 from berm.io.problems import Problems, SceneFileError, near, show
 from berm.io.schema import Part
@@ -185,6 +185,7 @@ def _load_world(source: Source, problems: Problems, file: Path) -> LoadedScene:
             with problems.at("bodies", i):
                 drafts[body.name] = mechanism.draft(made)
         bodies.append(made)
+    layers = scene_terrain.check(read.terrain, bodies, problems, folder)
     machines: list[Any] = []
     joints: dict[str, Any] = {}
     for i, part in enumerate(read.urdf):
@@ -256,6 +257,8 @@ def _load_world(source: Source, problems: Problems, file: Path) -> LoadedScene:
         for i, drawn in enumerate(read.machines):
             with found.at("machines", i):
                 drawn.add(world, folder)
+        if read.terrain is not None:
+            scene_terrain.build(read.terrain, world, layers, found, folder)
         for i, pack in enumerate(read.grains):
             with found.at("grains", i):
                 seed = int(np.random.SeedSequence((read.seed, 1, i)).generate_state(1)[0])

@@ -24,6 +24,7 @@ from berm.io.schema_cloth import ClothPart
 from berm.io.schema_clusters import ClusterPart, ClustersPart
 from berm.io.schema_joints import AnyJoint
 from berm.io.schema_machines import MachinePart
+from berm.io.schema_terrain import TerrainPart
 from berm.io.schema_urdf import UrdfPart
 
 
@@ -58,7 +59,9 @@ Sizes = Annotated[
     BeforeValidator(lambda value: value if isinstance(value, list | tuple) else [value]),
     WithJsonSchema({"anyOf": [_LENGTH, {"type": "array", "items": _LENGTH}]}),
 ]
-FrameField = Literal["position", "velocity", "bodies", "cloths", "overlap", "force", "rotation"]
+FrameField = Literal[
+    "position", "velocity", "bodies", "cloths", "ground", "overlap", "force", "rotation"
+]
 Packed = tuple[np.ndarray, np.ndarray, Any]
 
 
@@ -215,8 +218,8 @@ class RunPart(Part):
     """Simulated time, s."""
     record_every: NotNegative = 1 / 30
     """Simulated time between frames, s; 0 records each step."""
-    record_fields: tuple[FrameField, ...] = ("velocity", "bodies", "cloths")
-    """What each frame holds of the grains, beside their positions, and of bodies and cloths."""
+    record_fields: tuple[FrameField, ...] = ("velocity", "bodies", "cloths", "ground")
+    """What each frame holds of grains beside their positions, of bodies, cloths and terrain."""
 
 
 class SceneFile(Part):
@@ -249,6 +252,8 @@ class WorldFile(Part):
     """Name of a solver, or a map of name and options."""
     materials: list[MaterialPart] = Field(default_factory=list)
     """Materials beside the presets."""
+    terrain: TerrainPart | None = None
+    """Ground that is dug; one a world."""
     bodies: list[BodyPart] = Field(default_factory=list)
     """What grains collide with."""
     joints: list[AnyJoint] = Field(default_factory=list)

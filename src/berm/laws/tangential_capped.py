@@ -14,9 +14,13 @@ from berm.laws.base import TANGENTIAL, Law, Numbers
 @TANGENTIAL.register("capped")
 @dataclass(frozen=True)
 class Capped(Law):
-    """F_t = -min(mu |f_n|, k_t |V_t|) V_t / |V_t|; grains only creep, they do not stick."""
+    """F_t = -min(mu f_n, k_t |V_t|) V_t / |V_t|; grains only creep, they do not stick.
+
+    pull: share of the damper's pull, a normal force below 0 as two part, that counts too, 0 to 1.
+    """
 
     k_t: float = 100.0
+    pull: float = 0.0
 
     name: ClassVar[str] = "capped"
     UNITS: ClassVar[dict[str, str]] = {"k_t": "N s/m"}
@@ -24,10 +28,11 @@ class Capped(Law):
 
     def __post_init__(self) -> None:
         self._check("k_t", 0.0)
+        self._check("pull", 0.0, 1.0)
 
     def numbers(self, a: Material, b: Material) -> Numbers:
-        """mu of the weaker surface, k_t."""
-        return (min(a.friction_kinetic, b.friction_kinetic), self.k_t, 0.0, 0.0)
+        """mu of the weaker surface, k_t, share of pull."""
+        return (min(a.friction_kinetic, b.friction_kinetic), self.k_t, self.pull, 0.0)
 
     def viscosity(self, numbers: Numbers) -> float:
         """k_t."""
@@ -35,8 +40,8 @@ class Capped(Law):
 
 
 @inline
-def force(mu, k_t, _p, _q, dx, dy, dz, vx, vy, vz, f_n, k_n, c_n):
+def force(mu, k_t, pull, _q, dx, dy, dz, vx, vy, vz, f_n, k_n, c_n):
     """Force (N) and displacement, which it does not use."""
     speed = math.sqrt(vx * vx + vy * vy + vz * vz)
-    k = min(k_t, mu * abs(f_n) / speed) if speed > 0.0 else 0.0
+    k = min(k_t, mu * max(f_n, -pull * f_n) / speed) if speed > 0.0 else 0.0
     return -k * vx, -k * vy, -k * vz, 0.0, 0.0, 0.0

@@ -26,15 +26,17 @@ def shear_modulus(m: Material) -> float:
 @TANGENTIAL.register("history")
 @dataclass(frozen=True)
 class History(Law):
-    """F_t = -(k_t D + c_t V_t), at most mu |f_n|, with the displacement D since the first touch.
+    """F_t = -(k_t D + c_t V_t), at most mu f_n, with the displacement D since the first touch.
 
     stiffness: k_t as a share of the normal stiffness; None: Mindlin's, from the materials.
     damping: c_t as a share of the normal damping. Where the limit is reached, D follows, so that
     the spring slides with the contact (Cundall, Strack 1979).
+    pull: share of the damper's pull, a normal force below 0 as two part, that counts too, 0 to 1.
     """
 
     stiffness: float | None = None
     damping: float = 0.5
+    pull: float = 0.0
 
     name: ClassVar[str] = "history"
     history: ClassVar[int] = 3
@@ -43,22 +45,23 @@ class History(Law):
     def __post_init__(self) -> None:
         self._check("stiffness", 0.0, open_low=True)
         self._check("damping", 0.0)
+        self._check("pull", 0.0, 1.0)
 
     def numbers(self, a: Material, b: Material) -> Numbers:
-        """mu of the weaker surface, k_t / k_n, c_t / c_n."""
+        """mu of the weaker surface, k_t / k_n, c_t / c_n, share of pull."""
         ratio = shear_ratio(a, b) if self.stiffness is None else self.stiffness
-        return (min(a.friction_kinetic, b.friction_kinetic), ratio, self.damping, 0.0)
+        return (min(a.friction_kinetic, b.friction_kinetic), ratio, self.damping, self.pull)
 
 
 @inline
-def force(mu, ratio, damping, _, dx, dy, dz, vx, vy, vz, f_n, k_n, c_n):
+def force(mu, ratio, damping, pull, dx, dy, dz, vx, vy, vz, f_n, k_n, c_n):
     """Force (N) and the displacement (m) that the contact remembers."""
     k_t, c_t = ratio * k_n, damping * c_n
     fx = -k_t * dx - c_t * vx
     fy = -k_t * dy - c_t * vy
     fz = -k_t * dz - c_t * vz
     size2 = fx * fx + fy * fy + fz * fz
-    limit = mu * abs(f_n)
+    limit = mu * max(f_n, -pull * f_n)
     if size2 > limit * limit:
         scale = limit / math.sqrt(size2)
         fx, fy, fz = scale * fx, scale * fy, scale * fz

@@ -99,8 +99,8 @@ class Tracks(Actuator):
             way = math.copysign(1.0, now if now != 0.0 else wanted)
             own = max(0.5 * power, power - sum(used.values()) + used[side])
             can = min(0.5 * self.pull, own / abs(now) if now != 0.0 else math.inf)
-            # a belt yields slowly, as if it were much heavier than what it pulls of the machine, ahead
-            # or about: else its pull would swing from step to step
+            # a belt yields slowly, as if it were much heavier than what it moves of the machine,
+            # ahead or about: else its pull would swing from step to step
             spare = (can - way * loads[side]) * dt / self._inertia
             self.state[side] = now + way * max(min(way * step, spare), -abs(now))
         if self.state != before:

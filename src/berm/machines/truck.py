@@ -32,10 +32,10 @@ DIFFERENTIAL = 4.0
 PIVOT = (-2.40, 0.0, 1.32)  # m, of the bed
 BED = 3.00  # m, width
 PLATE = 0.06  # m, of its sides
-FRONT_LIP, TAIL = np.array([0.95, 2.76]), np.array([-3.25, 2.16])
+FRONT_LIP, TAIL = np.array([0.97, 2.95]), np.array([-3.40, 1.95])
 _MOUTH = (TAIL - FRONT_LIP) / np.linalg.norm(TAIL - FRONT_LIP)
-OUTER = np.array([FRONT_LIP, (0.80, 1.50), (-2.25, 1.42), TAIL])
-INNER = np.array([FRONT_LIP + PLATE * _MOUTH, (0.735, 1.57), (-2.23, 1.49),
+OUTER = np.array([FRONT_LIP, (0.80, 1.50), (-1.75, 1.42), TAIL])
+INNER = np.array([FRONT_LIP + PLATE * _MOUTH, (0.735, 1.57), (-1.74, 1.49),
                   TAIL - PLATE * _MOUTH])  # fmt: skip
 BASE, HEAD = (-0.95, 0.0, 0.92), (0.40, 0.0, 1.48)  # m, of the cylinders
 LENGTHS = (1.455, 1.18)  # m: closed, stroke
@@ -45,11 +45,11 @@ DUMP = 2.6e-3  # m^3/s
 def _bed() -> Part:
     parts = [trough(OUTER, INNER, BED, PLATE)]
     for y in (-0.55, 0.55):  # beams that rest on the frame
-        parts.append(prism([(-2.55, 1.20), (0.7, 1.25), (0.7, 1.495), (-2.2, 1.415), (-2.55, 1.46)],
-                           y - 0.09, y + 0.09))  # fmt: skip
+        beam = [(-2.55, 1.20), (0.7, 1.25), (0.7, 1.495), (-1.75, 1.415), (-2.55, 1.66)]
+        parts.append(prism(beam, y - 0.09, y + 0.09))
     for x in (-1.9, -0.9, 0.1):  # ribs
         for y in (-0.5 * BED - 0.025, 0.5 * BED + 0.025):
-            top = 2.76 + (x - 0.95) * 0.143
+            top = FRONT_LIP[1] + (x - FRONT_LIP[0]) * _MOUTH[1] / _MOUTH[0]
             parts.append(box((x - 0.06, y - 0.022, 1.46), (x + 0.06, y + 0.022, top - 0.04)))
     mesh = joined(*parts, name="bed", at=PIVOT)
     return Part(mesh, 3500.0, PIVOT, BLADE)

@@ -79,6 +79,7 @@ def between(a: Moment, b: Moment, share: float) -> Moment:
         tag=whole.tag,
         bodies=tuple(_pose(p, poses.get(p.id, p), share) for p in a.bodies),
         cloths=_sheets(a, b, share),
+        ground=whole.ground,
         **fields,
     )
 

@@ -17,7 +17,7 @@ from berm.core.errors import InputError
 from berm.render import context, culling, shading
 from berm.render.camera import Camera, up_of
 from berm.render.sun import Sun
-from berm.stage import colours
+from berm.stage import colours, ground
 from berm.stage.meshes import Triangles, sheet
 from berm.stage.stage import BodyMoment, Moment, Stage, StageBody, StageCloth
 
@@ -89,6 +89,7 @@ class Renderer:
         self._seen = gl.buffer(reserve=_GRAIN.itemsize * 1024, dynamic=True)
         self._meshes: dict[int, _Mesh] = {}  # by body
         self._stage: Stage | None = None
+        self._ground: ground.GroundMoment | None = None
         self._by_group = False  # whether bodies are coloured by what they are merged into
         self._uniforms: dict[str, list[Any]] = {}
         for program in self._programs.values():
@@ -155,6 +156,7 @@ class Renderer:
         stage.check_names(hide)
         if stage is not self._stage:
             self._load(stage)
+        self._lay_ground(stage, moment)
         values = colours.values(moment, colour)
         rows = _grain_rows(moment, values)
         self._all = self._send(rows, self._all)
@@ -175,6 +177,19 @@ class Renderer:
             mesh.release()
         return self._read()
 
+    def _lay_ground(self, stage: Stage, moment: Moment) -> None:
+        """Send the ground of a terrain, unless it is that of the picture before."""
+        land, now = stage.ground, moment.ground
+        if land is None or now is None or now is self._ground:
+            return
+        own = stage.materials[stage.bodies[land.body].material].colour
+        shown = ground.colours(land, stage.materials, now.soil, now.loose).reshape(-1, 3)
+        fade = (np.array(own) - shown.astype(float)) / 255.0
+        self._meshes[land.body].release()
+        mesh, node = ground.block(land, now.heights)
+        self._meshes[land.body] = self._make_mesh(mesh, "body", fade[node])
+        self._ground = now
+
     def _load(self, stage: Stage) -> None:
         """Send the stage's triangles."""
         for old in self._meshes.values():
@@ -183,7 +198,7 @@ class Renderer:
             body.id: self._make_mesh(stage.meshes[body.mesh], "ground" if body.ground else "body")
             for body in stage.bodies
         }
-        self._stage = stage
+        self._stage, self._ground = stage, None
 
     def _make_sheets(self, stage: Stage, moment: Moment, hide: tuple[str, ...]) -> Sheets:
         """Send the triangles of the cloths, which are others in every moment."""
@@ -193,16 +208,23 @@ class Renderer:
             if len(cloth.faces) and cloth.name not in hide
         ]
 
-    def _make_mesh(self, mesh: Triangles, program: str) -> _Mesh:
+    def _make_mesh(self, mesh: Triangles, program: str, fade: Array | None = None) -> _Mesh:
+        """Send triangles; fade (nv, 3): sRGB (0 to 1) that vertices lack of the body's colour."""
         gl, programs = self.gl, self._programs
-        points = gl.buffer(np.hstack([mesh.vertices, mesh.normals]).astype("f4").tobytes())
+        columns = [mesh.vertices, mesh.normals, *(() if fade is None else (fade,))]
+        points = gl.buffer(np.hstack(columns).astype("f4").tobytes())
         faces = gl.buffer(mesh.faces.astype("u4").tobytes())
-        seen = [(points, "3f 3f", "position", "normal")]
+        names = ("position", "normal", "fade")[: len(columns)]
+        seen = [(points, " ".join(["3f"] * len(columns)), *names)]
         return _Mesh(
             points,
             faces,
             gl.vertex_array(programs[program], seen, faces),
-            gl.vertex_array(programs["body_shadow"], [(points, "3f 12x", "position")], faces),
+            gl.vertex_array(
+                programs["body_shadow"],
+                [(points, f"3f {12 * len(columns) - 12}x", "position")],
+                faces,
+            ),
         )
 
     def _send(self, rows: Array, buffer: moderngl.Buffer) -> moderngl.Buffer:

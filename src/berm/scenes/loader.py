@@ -133,7 +133,6 @@ class Loader(Scene[LoaderParams]):
 
     def check(self, world: World, history: History) -> list[Outcome]:
         """Rocks in the truck, joints whole, nothing lost, nothing fallen over."""
-        params: LoaderParams = history.params
         machine = machine_of(world, "loader")
         assert machine.operator is not None
         rocks = rocks_of(world)

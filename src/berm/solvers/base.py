@@ -39,6 +39,7 @@ CAPABILITIES: dict[str, str] = {
     "bodies": "that moves dynamic bodies",
     "joints": "that has joints",
     "adhesion": "in which grains stick together",
+    "ground": "in which ground around tools becomes grains",
 }
 
 

@@ -15,7 +15,9 @@ from berm.core import shapes as core_shapes
 from berm.core.errors import InputError
 from berm.io.recording import Recording
 from berm.stage import bounds as _bounds
+from berm.stage import ground as _ground
 from berm.stage.colours import material_colour
+from berm.stage.ground import GroundMoment, StageGround
 from berm.stage.meshes import Triangles, triangles
 from berm.world.world import World
 
@@ -77,6 +79,7 @@ class Stage:
     scene: str
     version: int
     cloths: tuple[StageCloth, ...] = ()
+    ground: StageGround | None = None  # the terrain, which is one of the bodies
 
     def check_names(self, names: Iterable[str]) -> None:
         """Refuse a name that no body and no cloth has."""
@@ -125,6 +128,7 @@ class Moment:
     force: Array | None = None  # (n,) float32, N, sum of the contact forces' sizes
     age: Array | None = None  # (n,) float32, s since the grain was added
     cloths: tuple[Array, ...] = ()  # (nv, 3) float32, m: vertices, in the order of the stage's
+    ground: GroundMoment | None = None  # of a terrain, whose body's mesh it replaces
 
     def __len__(self) -> int:
         return len(self.radius)
@@ -165,13 +169,16 @@ def _stage_of_world(world: World) -> Stage:
     parts = [
         _Part(b.name, b.shape, b.material, b.position, b.rotation, b.driven) for b in world.bodies
     ]
-    grains = world.grains
-    cloud = _bounds.of_grains(grains.position, grains.radius)
+    cloud = _bounds.of_grains(*seen_grains(world))
     cloud = _bounds.join(cloud, _bounds.of_emitters(world))
     cloud = _bounds.join(cloud, _bounds.of_cloths(world))
     cloths = [(c.name, world.add_material(c.material), c.faces) for c in world.cloths]
     materials = [(m.name, m.friction_static, m.density) for m in world.materials]
-    return _stage(parts, cloths, materials, world.gravity, cloud, world.dt, "")
+    land: StageGround | None = None
+    if world.terrain is not None:
+        one, soils = world.terrain, tuple(world.terrain.zone.kinds.tolist())
+        land = _place_ground(parts, one.name, one.cell, one.origin, soils, one.heights)
+    return _stage(parts, cloths, materials, world.gravity, cloud, world.dt, "", land)
 
 
 def _stage_of_recording(recording: Recording) -> Stage:
@@ -194,7 +201,41 @@ def _stage_of_recording(recording: Recording) -> Stage:
         (str(m.get("name", "")), float(m.get("friction_static", 1.0)), m.get("density"))
         for m in recording.materials
     ]
-    return _stage(parts, cloths, materials, recording.gravity, cloud, recording.dt, recording.scene)
+    land, told = None, recording.terrain
+    frame = recording.ground_frame(0) if len(recording) else None
+    if told is not None and frame is not None:
+        x, y = told["origin"]
+        soils = tuple(told["materials"])
+        land = _place_ground(parts, told["name"], told["cell"], (x, y), soils, frame.heights)
+    return _stage(
+        parts, cloths, materials, recording.gravity, cloud, recording.dt, recording.scene, land
+    )
+
+
+def seen_grains(world: World) -> tuple[Array, Array]:
+    """Positions and radii of the grains that are drawn: not those of a terrain's shell."""
+    grains, terrain = world.grains, world.terrain
+    if terrain is None:
+        return grains.position, grains.radius
+    shown = ~terrain.shell(world)
+    return grains.position[shown], grains.radius[shown]
+
+
+def _place_ground(
+    parts: list[_Part],
+    name: str,
+    cell: float,
+    origin: tuple[float, float],
+    soils: tuple[int, ...],
+    heights: Array,
+) -> StageGround | None:
+    """Let a terrain's body be drawn as its ground, which is not where grains touch it."""
+    for k, part in enumerate(parts):
+        if part.name == name:
+            field = core_shapes.HeightField(heights, cell, origin)
+            parts[k] = replace(part, shape=field, material=soils[0])
+            return StageGround(k, cell, origin, soils)
+    return None
 
 
 def _stage(
@@ -205,6 +246,7 @@ def _stage(
     cloud: Array | None,
     dt: float,
     scene: str,
+    land: StageGround | None = None,
 ) -> Stage:
     up = _up(gravity)
     clear = {k for k, (name, mu, _) in enumerate(materials) if mu == 0.0 or name == GLASS}
@@ -246,7 +288,7 @@ def _stage(
         known += str(zlib.crc32(array.tobytes()))
     return Stage(
         tuple(bodies), tuple(meshes), shown, np.asarray(gravity, float), box,
-        _bounds.view_of(box), float(dt), scene, zlib.crc32(known.encode()), sheets,
+        _bounds.view_of(box), float(dt), scene, zlib.crc32(known.encode()), sheets, land,
     )  # fmt: skip
 
 
@@ -281,8 +323,9 @@ def moment_of(source: World | Recording, k: int = -1, fields: bool = True) -> Mo
 
 
 def _moment_of_world(world: World, fields: bool) -> Moment:
-    grains = world.grains
+    grains, terrain = world.grains, world.terrain
     n = grains.n
+    shown = slice(None) if terrain is None else ~terrain.shell(world)
     extra: Mapping[str, Any] = {}
     if fields and hasattr(world.solver, "grain_fields"):
         extra = world.solver.grain_fields(world)
@@ -298,16 +341,17 @@ def _moment_of_world(world: World, fields: bool) -> Moment:
     return Moment(
         time=float(world.time),
         step=int(world.step_count),
-        position=grains.position.astype(np.float32),
-        radius=grains.radius.astype(np.float32),
-        material=grains.material[:n].copy(),
-        tag=grains.tags.copy(),
+        position=grains.position[shown].astype(np.float32),
+        radius=grains.radius[shown].astype(np.float32),
+        material=grains.material[:n][shown].copy(),
+        tag=grains.tags[shown].copy(),
         bodies=bodies,
-        velocity=grains.velocity.astype(np.float32),
-        overlap=_column(extra.get("overlap"), n),
-        force=_column(extra.get("force"), n),
-        age=(world.time - grains.born[:n]).astype(np.float32),
+        velocity=grains.velocity[shown].astype(np.float32),
+        overlap=_column(extra.get("overlap"), n, shown),
+        force=_column(extra.get("force"), n, shown),
+        age=(world.time - grains.born[:n][shown]).astype(np.float32),
         cloths=tuple(cloth.position.astype(np.float32) for cloth in world.cloths),
+        ground=None if terrain is None else _ground.moment_of_terrain(terrain),
     )
 
 
@@ -335,9 +379,10 @@ def _moment_of_frame(recording: Recording, k: int) -> Moment:
         force=frame.force,
         age=(frame.time - frame.born).astype(np.float32),
         cloths=tuple(frame.cloths.values()),
+        ground=None if frame.ground is None else _ground.moment_of_frame(frame.ground),
     )
 
 
-def _column(given: Any, n: int) -> Array | None:
-    """Return a quantity of each grain as a copy (n,) float32."""
-    return None if given is None else np.array(given, np.float32).reshape(-1)[:n]
+def _column(given: Any, n: int, shown: Any) -> Array | None:
+    """Return a quantity of each grain that is drawn, as a copy in float32."""
+    return None if given is None else np.array(given, np.float32).reshape(-1)[:n][shown]

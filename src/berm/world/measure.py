@@ -1,4 +1,4 @@
-"""Measurements: slopes, packing fraction, energy, momenta, flow through a plane."""
+"""Measurements: slopes, packing fraction, energy, momenta, flow through a plane, earthwork."""
 
 from __future__ import annotations
 
@@ -11,6 +11,14 @@ import numpy.typing as npt
 
 from berm.core import checks
 from berm.core.errors import InputError
+from berm.world.earthwork import (
+    Earthwork,
+    Profile,
+    between,
+    cut_and_fill,
+    ground_surface,
+    profile,
+)
 from berm.world.surface import (
     HeightMap,
     Slope,
@@ -26,8 +34,9 @@ if TYPE_CHECKING:
     from berm.world.world import World
 
 __all__ = [
-    "Energy", "FlowMeter", "HeightMap", "Slope", "angle_of_repose", "angular_momentum", "energy",
-    "height_map", "height_profile", "momentum", "packing_fraction", "slope_angle", "solid_volume",
+    "Earthwork", "Energy", "FlowMeter", "HeightMap", "Profile", "Slope", "angle_of_repose",
+    "angular_momentum", "between", "cut_and_fill", "energy", "ground_surface", "height_map",
+    "height_profile", "momentum", "packing_fraction", "profile", "slope_angle", "solid_volume",
 ]  # fmt: skip
 
 Array = npt.NDArray[np.float64]

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from berm.apps.viewer.protocol import to_json
 from berm.core.errors import InputError
 from berm.core.shapes import HeightField
-from berm.stage import colours
+from berm.stage import colours, ground
+from berm.stage.ground import GroundMoment
 from berm.stage.stage import Moment, Stage
 
 Array = NDArray[Any]
@@ -205,6 +206,26 @@ def height_frame(body: int, material: int, shape: HeightField, version: int) -> 
         "spacing": [shape.cell, shape.cell],
     }
     return pack(header, {"height": shape.heights.astype(np.float32).ravel()})
+
+
+def ground_frame(stage: Stage, now: GroundMoment, version: int) -> bytes:
+    """Return the frame of a terrain's ground: heights, and the colour of each column."""
+    land = stage.ground
+    assert land is not None
+    header = {
+        "stream": "height",
+        "seq": version,
+        "id": land.body,
+        "version": version,
+        "material": stage.bodies[land.body].material,
+        "n": now.heights.size,
+        "shape": now.heights.shape,
+        "origin": land.origin,
+        "spacing": [land.cell, land.cell],
+        "base": ground.base(land, now.heights),
+    }
+    dye = ground.colours(land, stage.materials, now.soil, now.loose)
+    return pack(header, {"height": now.heights.ravel(), "colour": dye.reshape(-1, 3)})
 
 
 def stage_json(stage: Stage, version: int) -> str:

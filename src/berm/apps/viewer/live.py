@@ -17,6 +17,7 @@ import numpy as np
 
 from berm.apps.viewer import parameters, protocol
 from berm.apps.viewer.frames import height_frame
+from berm.apps.viewer.land import Land
 from berm.apps.viewer.protocol import AnyMessage
 from berm.apps.viewer.session import IDLE, BaseSession
 from berm.core.errors import BermError, InputError
@@ -92,6 +93,7 @@ class Live(BaseSession):
         self._plotted = float("-inf")
         self._bodies: list[str] = []
         self._ground: dict[int, int] = {}  # versions of height fields that viewers know, by body
+        self._land = Land(self.pace.clock)
 
     # ------------------------------------------------------------------ what viewers are told
 
@@ -176,15 +178,18 @@ class Live(BaseSession):
             self._ground = {}
             self.hub.forget_surfaces()
         full, begin = self.hub.wants_fields, thread_time()
-        self.hub.show(self._stage, moment_of(world, fields=full), full=full)
+        moment = moment_of(world, fields=full)
+        self.hub.show(self._stage, moment, full=full)
         self._show_ground()
+        self._land.show(self.hub, self._stage, moment, at_once=not self.running)
         self.mark_shown(thread_time() - begin)
 
     def _show_ground(self) -> None:
         """Hand over height fields that have changed since the stage was made."""
-        assert self.world is not None
+        assert self.world is not None and self._stage is not None
+        land = None if self._stage.ground is None else self._stage.ground.body
         for k, body in enumerate(self.world.bodies):
-            if not isinstance(body.shape, HeightField):
+            if not isinstance(body.shape, HeightField) or k == land:
                 continue
             if body.shape.version != self._ground.get(k):
                 if k in self._ground:

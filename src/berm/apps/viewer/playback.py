@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from berm.apps.viewer import protocol
+from berm.apps.viewer.land import Land
 from berm.apps.viewer.protocol import AnyMessage
 from berm.apps.viewer.session import FRAME_EVERY, IDLE, BaseSession
 from berm.core.errors import InputError
@@ -42,6 +43,7 @@ class Playback(BaseSession):
         self._contents = self._counts()
         self._anchor = (0.0, float(self.times[0]))  # wall and recorded time, s
         self._on_show = -1
+        self._land = Land(self.pace.clock)
         self._looked = self.pace.clock()
         self._plotted = 0  # frames whose row is made
         self._columns: dict[str, np.ndarray] = {}
@@ -124,6 +126,7 @@ class Playback(BaseSession):
             self._moment = moment_of(self.recording, self.frame)
         self._on_show = self.frame
         self.hub.show(self._stage, self._moment, self.frame)
+        self._land.show(self.hub, self._stage, self._moment, at_once=not self.running)
         self.mark_shown()
 
     def _go_to(self, frame: int) -> None:

@@ -194,9 +194,10 @@ def advance(
         for k in range(contacts.n[0]):
             stats[DEEPEST] = max(stats[DEEPEST], -contacts.gap[k])
             a, b = contacts.a[k], contacts.b[k]
-            size = 2.0 * smaller(a, b, bodies)
-            if contacts.gap[k] < 0.0 and not means.law[bodies.material[a], bodies.material[b], GIVE]:
-                stats[SHARE] = max(stats[SHARE], -contacts.gap[k] / size)
+            soft = means.law[bodies.material[a], bodies.material[b], GIVE] > 0.0
+            if contacts.gap[k] < 0.0 and not soft:
+                part = -contacts.gap[k] / (2.0 * smaller(a, b, bodies))
+                stats[SHARE] = max(stats[SHARE], part)
         memory = close_substep(
             bodies, joints, tags, contacts, rows, of_joints, m, u, h, share, joint_load, by_bodies,
             by_joints,

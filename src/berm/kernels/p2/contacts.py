@@ -18,6 +18,8 @@ from berm.kernels.p2.law import (
     BETA,
     CONTACTS,
     FRACTION,
+    GIVE2,
+    GIVE3,
     GX,
     LAST,
     MEMORY,
@@ -142,6 +144,14 @@ def note_overlaps(s, total, most, number, stats):
         stats[s, OVERLAP_SUM] += lane(total, m)
         stats[s, OVERLAP_MAX] = max(stats[s, OVERLAP_MAX], lane(most, m))
         stats[s, CONTACTS] += lane(number, m)
+
+
+@bare
+def note_give(s, squares, cubes, stats):
+    """Add a slab's sums of how far contacts give way."""
+    for m in range(8):
+        stats[s, GIVE2] += lane(squares, m)
+        stats[s, GIVE3] += lane(cubes, m)
 
 
 @inline

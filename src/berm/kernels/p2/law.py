@@ -43,7 +43,8 @@ ADHESIVE, ACCELERATED, LAST, STATS, WHOLE = 1, 2, 4, 8, 16
 OVERLAP_SUM, OVERLAP_MAX, CONTACTS = 0, 1, 2  # m, m, touching pairs
 ENERGY, FARTHEST2 = 3, 4  # J, and the largest squared displacement of the last substep, m^2
 BAD, OFF = 5, 6  # 1 + row of a grain that is not finite; 1 where one has left its list's way
-NSTATS = 8
+GIVE2, GIVE3 = 7, 8  # sums of the second and third powers of what contacts give way, radii; sweeps
+NSTATS = 9
 
 REACH = 1e-4  # radii: grains nearer than this stick with their whole surface; beyond rounding
 

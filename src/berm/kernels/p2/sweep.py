@@ -20,6 +20,7 @@ from berm.kernels.p2.contacts import (
     astray,
     constants,
     gravity_of,
+    note_give,
     note_overlaps,
     pair_response,
     predict_row,
@@ -32,6 +33,8 @@ from berm.kernels.p2.law import (
     ENERGY,
     FARTHEST2,
     FRACTION,
+    GIVE2,
+    GIVE3,
     INV_H,
     KEEP,
     LAST,
@@ -60,6 +63,7 @@ from berm.kernels.simd.vec8 import (
     set_quad,
     splat4,
     vmax,
+    vsqrt,
     with_last,
 )
 
@@ -83,6 +87,8 @@ def _pairs_slab(s, part, lanes, ptr, nbr, imp, row, mat, nmat, common, table, pa
     total = zero
     most = zero
     number = zero
+    squares = zero
+    cubes = zero
     last_slice = part[s + 1] - 1
     last_slot = ptr[last_slice + 1] - 1
     for q in range(part[s], part[s + 1]):
@@ -104,6 +110,10 @@ def _pairs_slab(s, part, lanes, ptr, nbr, imp, row, mat, nmat, common, table, pa
                 law, scale, imp, none, mat, nmat, common, table, flags,
             )  # fmt: skip
             ones = pushing(fx, fy, fz, zero, one)
+            if flags & STATS:
+                give = (w + partner[7]) * vsqrt(fma(fx, fx, fma(fy, fy, fz * fz))) / r
+                squares = fma(give, give, squares)
+                cubes = fma(give, give * give, cubes)
             kx = fma(zero - memory, px, fx)
             ky = fma(zero - memory, py, fy)
             kz = fma(zero - memory, pz, fz)
@@ -137,6 +147,7 @@ def _pairs_slab(s, part, lanes, ptr, nbr, imp, row, mat, nmat, common, table, pa
         scatter_tail8_at(row, lanes, 8 * q, (ax, ay, az, w, bx, by, bz, count))
     if flags & STATS:
         note_overlaps(s, total, most, number, stats)
+        note_give(s, squares, cubes, stats)
 
 
 @bare
@@ -175,7 +186,7 @@ def sweep_slab(
     w_imp, w_total, body_mat, par, flags, stats,
 ):  # fmt: skip
     """One pass over the contacts of a slab: pairs, then bodies."""
-    for c in (OVERLAP_SUM, OVERLAP_MAX, CONTACTS, BAD):
+    for c in (OVERLAP_SUM, OVERLAP_MAX, CONTACTS, BAD, GIVE2, GIVE3):
         stats[s, c] = 0.0
     _pairs_slab(
         s, part, lanes, ptr, nbr, imp, row, mat, nmat, common, table, par, flags, stats

@@ -133,11 +133,14 @@ def watch(x, v, n, kinds, own, still, slow, frame, calm, count, busy, cover, low
 
 
 @jit
-def gather(x, v, m, n, kinds, own, home, near, frame, given, gone, intact, moved, top):
+def gather(
+    x, v, m, n, kinds, own, home, near, frame, given, placed, gone, intact, moved, top
+):  # fmt: skip
     """Mark the live grains of columns that are given back; add up masses by soil and column.
 
     intact: of grains within `near` radii of where they were ground, in the column that they were
-    of; moved: of all others, in the column that they are in, up to their highest centre, top (m).
+    of, while that remembers what was placed there; moved: of all others, in the column that they
+    are in, up to their highest centre, top (m).
     """
     nx, ny = given.shape
     top[:] = -np.inf
@@ -149,9 +152,9 @@ def gather(x, v, m, n, kinds, own, home, near, frame, given, gone, intact, moved
         for c in range(3):
             d2 += (x[i, c] - home[i, c]) ** 2
         stayed = home[i, 3] > 0.0 and d2 < (near * home[i, 3]) ** 2
-        if stayed:
-            a, b = node_of(frame, home[i, 0], home[i, 1])
-        else:
+        a, b = node_of(frame, home[i, 0], home[i, 1])
+        stayed = stayed and 0 <= a < nx and 0 <= b < ny and placed[a, b] > 0.0
+        if not stayed:
             a, b = node_of(frame, x[i, 0], x[i, 1])
         if a < 0 or b < 0 or a >= nx or b >= ny or not given[a, b]:
             continue

@@ -67,14 +67,14 @@ class ClothRows:
         """Order links so that runs of them touch few particles; done once a set of cloth."""
         key = (iterations, *(len(c.position) + 7 * len(c.links) for c in cloths))
         key += tuple(k for k, c in enumerate(cloths) if c.self_collision)
+        if len(self.side) != len(cloths):  # also after a state from before the first step
+            self.side = [np.zeros(0, np.int8) for _ in cloths]
         if key == self.key:
             return
         self.key, self.cloths = key, cloths
         self.count = sum(len(c.position) for c in cloths)
         self.base = np.cumsum([0] + [len(c.position) for c in cloths])
         self.own.prepare(cloths, self.base)
-        if len(self.side) != len(cloths):
-            self.side = [np.zeros(0, np.int8) for _ in cloths]
         pairs, rest, share, at = [], [], [], 0
         self.link_units: list[Unit] = []
         for cloth, base in zip(cloths, self.base, strict=False):

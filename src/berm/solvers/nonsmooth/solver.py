@@ -41,7 +41,7 @@ class Nonsmooth(Solver):
     warm: float = number(1.0, 0.0, 1.0, "part of the last impulses that a solve starts from")
     substeps: int = whole(1, 1, 10_000, "substeps a step")
     compliance: float = number(
-        1e-10, 0.0, 1.0, "of contacts between bodies, besides that of their materials", "m/N", True
+        2e-10, 0.0, 1.0, "of contacts between bodies, besides that of their materials", "m/N", True
     )
     rolling: bool = flag(True, "whether materials resist rolling")
     merging: bool = flag(False, "whether bodies at rest against each other are merged, Fig. 2")

@@ -143,8 +143,7 @@ class Form(ABC):
     def _effort(self) -> str:
         p2 = self.p2
         return (
-            f"solver {p2.name}: a step takes {p2.substeps:,} substeps of {p2.iterations:,} "
-            "iterations"
+            f"solver {p2.name}: a step takes {p2.taken:,} substeps of {p2.iterations:,} iterations"
         )
 
     def state(self) -> dict[str, Any]:
@@ -170,10 +169,10 @@ class Conserving(Form):
         self.contacts, self.walls = PatchedList(dtype), Walls(dtype)
 
     def _is_stale(self, grains: Grains, dt: float, under_way: bool) -> bool:
-        return under_way or self.contacts.is_stale(grains, dt / self.p2.substeps, dt)
+        return under_way or self.contacts.is_stale(grains, dt / self.p2.taken, dt)
 
     def _build(self, grains: Grains, dt: float) -> None:
-        self.contacts.renew(grains, dt, dt / self.p2.substeps, self.p2.skin)
+        self.contacts.renew(grains, dt, dt / self.p2.taken, self.p2.skin)
 
     def _touching(self) -> tuple[Array, ...]:
         w = self.walls
@@ -198,7 +197,7 @@ class AsPrinted(Form):
     @property
     def _whole_way(self) -> bool:
         """Whether what touches is decided on the way too, not at the end of the step only."""
-        return self.p2.retest or self.p2.substeps > 1
+        return self.p2.retest or self.p2.taken > 1
 
     def _is_stale(self, grains: Grains, dt: float, under_way: bool) -> bool:
         return self.contacts.has_left(grains, dt, self._whole_way)

@@ -58,7 +58,7 @@ class KnownLaw:
     def of(self, p2: P2, world: WorldView, h: float) -> ContactLaw:
         """Return the law of this world's contacts, with parameters that a kernel may write to."""
         made_of = (
-            h, *world.gravity, p2.mean_mass, p2.only_kind, p2.iterations, p2.substeps, p2.sleep,
+            h, *world.gravity, p2.mean_mass, p2.only_kind, p2.iterations, p2.taken, p2.sleep,
             *world.materials,
         )  # fmt: skip
         if self.law is None or made_of != self.made_of:
@@ -74,7 +74,7 @@ def _parameters(p2: P2, world: WorldView, h: float) -> Array:
     pull = float(np.linalg.norm(world.gravity))
     slip = 1.5 * pull * h if p2.slip_speed is None else p2.slip_speed
     par[at.SLIP] = (h * slip) ** 2
-    par[at.SLEEP] = (p2.sleep / p2.substeps) ** 2
+    par[at.SLEEP] = (p2.sleep / p2.taken) ** 2
     par[at.EPS] = p2.eps_depth
     if pull > 0:
         par[at.UP_X : at.UP_Z + 1] = -np.asarray(world.gravity) / pull

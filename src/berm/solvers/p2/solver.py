@@ -23,6 +23,7 @@ from berm.solvers.multibody.multibody import Multibody
 from berm.solvers.options import choice, flag, number, whole
 from berm.solvers.p2 import mass, published, serial, sweep  # noqa: F401  (forms)
 from berm.solvers.p2.body_contacts import BodyContacts
+from berm.solvers.p2.fineness import Fineness
 from berm.solvers.p2.form import FORMS, Form
 from berm.solvers.p2.law import KnownLaw
 from berm.solvers.p2.start import warn_of_deep_starts
@@ -34,6 +35,7 @@ from berm.solvers.walls.walls import Walls
 
 Array = npt.NDArray[Any]
 
+GIVE = 0.02  # radii: blades lose less than a tenth of their force, docs/theory/p2.md
 MEMORY = 0.5  # the largest that is stable for every wavelength, docs/theory/p2.md
 
 
@@ -57,6 +59,12 @@ class P2(Solver):
     )  # fmt: skip
     iterations: int = whole(1, 1, 100_000, "passes over the contacts a substep")
     substeps: int = whole(10, 1, 100_000, "substeps a step")
+    give: float | None = number(
+        None, 1e-4, 1.0, "how far loaded contacts may give way as a sweep does not converge: "
+        "substeps are chosen for it, from `substeps` up; none: 0.02 with sweeps, else not at all",
+        "radii",
+    )  # fmt: skip
+    substeps_most: int = whole(200, 1, 100_000, "substeps a step where `give` chooses them")
     memory: float = number(
         MEMORY, 0.0, 1.0, "part of the contacts' impulses that the next substep starts from"
     )
@@ -83,7 +91,7 @@ class P2(Solver):
     )
 
     name = "p2"
-    can = frozenset({"grains", "bodies", "joints", "adhesion"})
+    can = frozenset({"grains", "bodies", "joints", "adhesion", "ground"})
     form_option = "averaging"
     live = ("iterations", "substeps", "sleep")
     variants: ClassVar[dict[str, dict[str, Any]]] = {
@@ -101,6 +109,10 @@ class P2(Solver):
         self.area = areas[0] if self.adhesion_area is None else self.adhesion_area
         if self.area not in areas:
             raise InputError("solver p2: adhesion_area", self.adhesion_area, ", ".join(areas))
+        if self.give is not None and self.averaging != "sweep":
+            raise InputError("solver p2: give", self.give, "none, or averaging='sweep' with it")
+        given = GIVE if self.averaging == "sweep" else None
+        self.gives = given if self.give is None else self.give
         if self.acceleration > 0 and self.averaging != "mass":
             raise InputError(
                 "solver p2: acceleration", self.acceleration, "0, or averaging='mass' with it"
@@ -122,6 +134,7 @@ class P2(Solver):
         self.multibody = Multibody()
         self.divergence = Divergence(self.name)
         self.laws = KnownLaw()
+        self.fineness = Fineness(self.substeps)
         self.mean_mass = 0.0
         self.last_dt = 0.0
         self.bodies_seen = -1
@@ -143,6 +156,11 @@ class P2(Solver):
         """The contacts with bodies that are not dynamic; with the form "sweep" only with those."""
         return self.form.walls
 
+    @property
+    def taken(self) -> int:
+        """Substeps of this step, or of the last one."""
+        return self.fineness.taken
+
     # ---- the step -------------------------------------------------------------------------
 
     def step(self, world: WorldView, dt: float) -> StepReport:
@@ -153,9 +171,9 @@ class P2(Solver):
             return step_with_bodies(self, world, dt, clock, report)
         if grains.n == 0:
             return report
-        h, done, stats = dt / self.substeps, 0, np.zeros((1, at.NSTATS))
-        while done < self.substeps:  # again where a grain has left the way that its list covers
-            left = dt * (self.substeps - done) / self.substeps
+        h, done, stats = dt / self.taken, 0, np.zeros((1, at.NSTATS))
+        while done < self.taken:  # again where a grain has left the way that its list covers
+            left = dt * (self.taken - done) / self.taken
             with clock.stage("search"):
                 fresh = self.search(grains, dt, under_way=done > 0)
                 report.rebuilt += fresh
@@ -167,7 +185,7 @@ class P2(Solver):
                 stats = np.zeros((self.contacts.slabs, at.NSTATS))
                 law = self.laws.of(self, world, h)
                 done = self.form.solve(
-                    grains, self.kinds, law, done, self.substeps, fresh or found, stats
+                    grains, self.kinds, law, done, self.taken, fresh or found, stats
                 )
             with clock.stage("forces"):
                 self.walls.add_forces(world.bodies, grains.x)
@@ -183,7 +201,17 @@ class P2(Solver):
             for walls in (self.walls, self.body_walls):
                 walls.renumber(moved)
         self.kinds = world.bodies.material.astype(np.int32)
-        return StepReport(iterations=self.iterations, substeps=self.substeps, grains=world.grains.n)
+        self.fineness.choose(dt, self.gives, self.substeps, self.substeps_most)
+        self._scale_impulses(self.fineness.rescale(dt), world.grains)
+        return StepReport(iterations=self.iterations, substeps=self.taken, grains=world.grains.n)
+
+    def _scale_impulses(self, factor: float, grains: Grains) -> None:
+        """Scale the impulses that are kept: their forces stay as h changes."""
+        if factor != 1.0 and self.form.conserving:
+            for kept in (
+                self.contacts.imp, self.walls.impulse, self.body_walls.impulse, grains.warm[:, :3]
+            ):  # fmt: skip
+                kept *= self.real(factor)
 
     def search(self, grains: Grains, dt: float, under_way: bool) -> bool:
         """Rebuild the list of pairs if it has to be; `under_way`: a grain has left its way."""
@@ -232,12 +260,16 @@ class P2(Solver):
         report.overlap_mean = total[at.OVERLAP_SUM] / max(report.contacts, 1)
         report.overlap_max = most[at.OVERLAP_MAX]
         report.kinetic_energy = total[at.ENERGY]
+        report.give = self.fineness.note(stats, self.memory, self.last_dt)
+        if self.form.conserving and report.contacts > world.grains.n:  # a bed, no lone impacts
+            typical = float(world.grains.radius.mean())
+            self.fineness.warn_of_overlaps(report.overlap_mean, typical)
         if self.multibody.active:
             report.wall_contacts += self.body_walls.contacts
             report.kinetic_energy += world.bodies.kinetic_energy()
         report.residual = math.sqrt(most[at.FARTHEST2])
-        dt, h = self.last_dt, self.last_dt / self.substeps
-        hint = f"try more substeps (now {self.substeps}), a smaller dt (now {dt:.4g} s), or softer "
+        dt, h = self.last_dt, self.last_dt / self.taken
+        hint = f"try more substeps (now {self.taken}), a smaller dt (now {dt:.4g} s), or softer "
         self.divergence.check(world, report.residual / h, dt, h, hint + "materials")
 
     def grain_fields(self, world: WorldView) -> dict[str, Array]:
@@ -248,7 +280,7 @@ class P2(Solver):
         grains, list_ = world.grains, self.contacts
         overlap, force = np.zeros(grains.n), np.zeros(grains.n)
         if not grains.changed and list_.slabs > 0:
-            h = self.last_dt / self.substeps
+            h = self.last_dt / self.taken
             scale = 1.0 / (h * h) if self.form.conserving and h > 0 else 0.0
             material = world.materials[int(grains.material[0])]
             pair_fields(
@@ -270,6 +302,8 @@ class P2(Solver):
             "multibody": self.multibody.state(),
             "mean_mass": self.mean_mass,
             "last_dt": self.last_dt,
+            "taken": self.taken,
+            "load": self.fineness.load,
             "only_kind": self.only_kind,
             "bodies_seen": self.bodies_seen,
             "ground_seen": self.ground_seen,
@@ -291,6 +325,8 @@ class P2(Solver):
         check_multibody(saved.part("multibody"))
         saved.number("mean_mass", 0.0)
         saved.number("last_dt", 0.0)
+        saved.whole("taken", 1)
+        saved.number("load", 0.0)
         kind = saved.whole("only_kind", -1, facts.materials - 1)
         saved.whole("bodies_seen", -1)
         saved.flag("walls_end")
@@ -307,6 +343,8 @@ class P2(Solver):
         self.multibody.restore(state["multibody"])
         self.mean_mass = float(state["mean_mass"])
         self.last_dt = float(state["last_dt"])
+        self.fineness = Fineness(int(state["taken"]), load=float(state["load"]))
+        self.fineness.h = self.last_dt / self.taken
         self.only_kind = int(state["only_kind"])
         self.bodies_seen = int(state["bodies_seen"])
         self.ground_seen = int(state.get("ground_seen", 0))

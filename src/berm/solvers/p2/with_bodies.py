@@ -35,7 +35,7 @@ def step_with_bodies(
     """Advance grains and bodies by dt (s)."""
     if world.grains.n == 0:
         with clock.stage("bodies"):
-            p2.multibody.advance(world, dt, p2.substeps)
+            p2.multibody.advance(world, dt, p2.taken)
         report.kinetic_energy = world.bodies.kinetic_energy()
     else:
         together = _sweep if p2.averaging == "sweep" else _as_printed
@@ -49,11 +49,11 @@ def step_with_bodies(
 def _sweep(p2: P2, world: WorldView, dt: float, clock: Stages, report: StepReport) -> Array:
     """Contacts that move grains and bodies at once, [Holz14] with split masses; see the kernel."""
     grains, multi, form, touching = world.grains, p2.multibody, p2.form, p2.body_walls
-    h, done, stats = dt / p2.substeps, 0, np.zeros((1, at.NSTATS))
+    h, done, stats = dt / p2.taken, 0, np.zeros((1, at.NSTATS))
     by_grains = np.zeros((world.bodies.n, 6))
     touching.begin_step(multi.dynamic, world.bodies.n)
     bad = -1
-    while done < p2.substeps and bad < 0:  # again where a grain has left the way of its list
+    while done < p2.taken and bad < 0:  # again where a grain has left the way of its list
         left = dt - done * h
         with clock.stage("search"):
             fresh = p2.search(grains, dt, under_way=done > 0)
@@ -83,7 +83,7 @@ def _in_portions(
     What stops them in between leaves grains and bodies at the same time.
     """
     grains, multi, form, touching = world.grains, p2.multibody, p2.form, p2.body_walls
-    c, portions, substeps = form.contacts, form.portions, p2.substeps
+    c, portions, substeps = form.contacts, form.portions, p2.taken
     was = np.ascontiguousarray(c.came_from, np.int64) if fresh else np.zeros(0, np.int64)
     again = fresh or found
     holds, moved, keeps = not again, fresh, touching.keeps and not fresh
@@ -137,11 +137,11 @@ def _in_portions(
 def _as_printed(p2: P2, world: WorldView, dt: float, clock: Stages, report: StepReport) -> Array:
     """Bodies as walls that move as they would by themselves, pushed by the walls' forces (34)."""
     grains, multi, bodies, walls = world.grains, p2.multibody, world.bodies, p2.walls
-    h, stats, off, bad = dt / p2.substeps, np.zeros((1, at.NSTATS)), False, -1
+    h, stats, off, bad = dt / p2.taken, np.zeros((1, at.NSTATS)), False, -1
     gravity, means = np.asarray(world.gravity), multi.means(world.gravity, h)
     parts = (multi.arrays, multi.joints, bodies.tag)
     loads = (multi.joint_load, multi.by_bodies, multi.by_joints)
-    for done in range(p2.substeps):
+    for done in range(p2.taken):
         fresh = False
         if done == 0 or off:
             with clock.stage("search"):
@@ -172,7 +172,7 @@ def _as_printed(p2: P2, world: WorldView, dt: float, clock: Stages, report: Step
                 walls.rows, walls.body, walls.plane, walls.total, walls.count, grains.x,
                 bodies.org, felt,
             )  # fmt: skip
-            bodies.load[:, GRAINS] += felt / p2.substeps
+            bodies.load[:, GRAINS] += felt / p2.taken
             push = h * felt
             push[:, 3:] += np.cross(bodies.org - bodies.x, push[:, :3])
         with clock.stage("bodies"):

@@ -97,8 +97,8 @@ def _raise(zone: Zone, world: World, window: Window, frame: Array, raised: Array
     intact, moved = (np.zeros((len(zone.reserve), *raised.shape)) for _ in range(2))
     top = np.empty(raised.shape)
     kernels.gather(
-        g.x, g.v, g.m, g.n, g.material, zone.own, g.home, INTACT, frame, raised, gone, intact,
-        moved, top,
+        g.x, g.v, g.m, g.n, g.material, zone.own, g.home, INTACT, frame, raised,
+        zone.placed[part(window)], gone, intact, moved, top,
     )  # fmt: skip
     zone.reserve += intact.sum(axis=(1, 2))
     zone.reserve -= columns.refill(corner, _level(zone, window, intact), raised)

@@ -24,6 +24,7 @@ from berm.world.terrain.columns import Columns
 from berm.world.terrain.fast import Fast, FastTool
 from berm.world.terrain.feet import Feet, Foot
 from berm.world.terrain.giving import give_back
+from berm.world.terrain.sight import Sight
 from berm.world.terrain.tools import Probe
 from berm.world.terrain.windows import Window, highest, part, union, wider
 from berm.world.terrain.zone import DEEPER, EVERY, Zone
@@ -111,6 +112,7 @@ class Terrain:
         self.soils, of, tops = _layers(layers, surface, bottom)
         self.columns = Columns(bottom, tops, self.cell, self.soils, of)
         self.zone = Zone(self.columns, self.origin, self.grain, most)
+        self.sight = Sight(self.columns)
         self.tools: list[Probe] = []
         self.fast = Fast(self.columns, self.origin)
         self.feet = Feet(self.fast)
@@ -198,12 +200,6 @@ class Terrain:
         found: Array = np.maximum(self.zone.seen, self.columns.height)
         return found
 
-    @property
-    def loose(self) -> Array:
-        """Thickness (nx, ny) m of the soil that was moved and lies on the ground."""
-        found: Array = self.columns.loose / self.columns.area
-        return found
-
     def shell(self, world: World) -> Array:
         """(n,) which grains are the fixed ones below the ground, that nobody sees."""
         g = world.grains
@@ -288,7 +284,7 @@ class Terrain:
         zone, turn = self.zone, world.step_count % EVERY
         self._number(world)
         changed: list[Window | None] = []
-        if turn == 0 and self.tools and world.solver.name == "p2":
+        if turn == 0 and self.tools and "ground" in world.solver.can:
             changed.append(zone.convert(world, self.tools))
         elif turn == 1:
             frame = np.array([*self.origin, self.cell])
@@ -314,10 +310,11 @@ class Terrain:
         self.zone.own[self.zone.kinds] = np.arange(len(self.soils))
 
     def _lay(self, window: Window) -> None:
-        """Bring the field of contacts up to date: below the grains where there are some.
+        """Bring the field of contacts up to date, below the grains where there are some; tell it.
 
         It is never raised where a live grain is: that would throw it.
         """
+        self.sight.touch(window)
         window = wider(window, BESIDE + 1, self.columns.shape)
         around = wider(window, BESIDE + 1, self.columns.shape)
         here, pit = part(window, around), self.zone.pit[part(around)]
@@ -356,6 +353,7 @@ class Terrain:
         self.zone.restore(state["zone"])
         self.fast.restore(state["fast"])
         self.feet.restore(state["feet"])
+        self.sight.touch()
 
 
 def _rock(rock: npt.ArrayLike, surface: Array) -> Array:

@@ -58,8 +58,8 @@ class Zone:
     grain (m): mean radius; most: live grains; kinds: materials by soil, as the world numbers them;
     own: soil by material, -1 for others; pit (nx, ny): columns whose ground is grains now; cover:
     with a live grain within a column; placed: mass (kg) that became grains in each; seen (m):
-    surface with grains; reserve, lost (K,) kg: mass that waits for a grain (below 0: that was
-    lent), and that left over the edge.
+    surface with grains; reserve, lost, turned (K,) kg: mass that waits for a grain (below 0: that
+    was lent), that left over the edge, and of all ground that ever became grains.
     """
 
     def __init__(
@@ -79,6 +79,7 @@ class Zone:
         self.reserve = np.zeros(len(columns.soils))
         self.lost = np.zeros(len(columns.soils))
         self.counts = Counts()
+        self.turned = np.zeros(len(columns.soils))
         self.live = 0
         self.full = False  # the zone is smaller than tools want it: too many grains live
         self.gap = grain * self.packing.gap(columns.cell / grain)
@@ -167,18 +168,12 @@ class Zone:
         count = kernels.to_thaw(
             g.x, g.v, g.n, g.material, self.own, frame, floor, highest(lowered), rows
         )
-        rows = rows[:count]
-        thawed = self.by_soil(world, rows)
-        g.free(rows)
-        g.still[rows] = 0
-        kernels.place(g.home, g.m, rows, self.frame((0, 0, 0, 0)), self.placed)
         found, kind = self._candidates(window, frame, floor, top, lowered)
         keep = self._free_places(found, world, tools)
         self.counts.refused += int((~keep & (kind == stamp.GROUND)).sum()) - count
         found, kind = found[keep], kind[keep]
         soil = self._soils(found, frame, window)
-        removed = columns.lower((i0, j0), wanted)
-        self._append(world, found, kind, soil, removed - thawed)
+        self._append(world, found, kind, soil, rows[:count], columns.lower((i0, j0), wanted))
         self.counts.thawed += count
         self.window = union(self.window, window)
 
@@ -227,33 +222,47 @@ class Zone:
                     window[2], window[3] - 1)  # fmt: skip
         return self.columns.soils_at(i, j, found[:, 2])
 
-    def _append(self, world: World, found: Array, kind: Array, soil: Array, due: Array) -> None:
-        """Add grains; those that live get the mass that is due (K,) kg, as nearly as may be."""
+    def _append(
+        self, world: World, found: Array, kind: Array, soil: Array, thawed: Array, due: Array
+    ) -> None:
+        """Add grains, and free rows of the shell; together they get the mass that is due (K,) kg.
+
+        As nearly as may be: masses are those of the packing, times one factor within SCALES.
+        """
         g = world.grains
+        of = self.own[g.material[thawed]]
         for k, one in enumerate(self.columns.soils):
-            mine = soil == k
+            mine, rows = soil == k, thawed[of == k]
             grain_density = one.density / self.packing.density
             mass = whole(grain_density * 4.0 / 3.0 * np.pi * found[:, 3] ** 3)
             live = mine & (kind == stamp.GROUND)
-            if live.any():
-                scale = (due[k] + self.reserve[k]) / mass[live].sum()
-                mass[live] = whole(mass[live] * min(max(scale, SCALES[0]), SCALES[1]))
-            self.reserve[k] += due[k] - mass[live].sum()
-            for wanted in (live, mine & (kind == stamp.SHELL)):
-                if not wanted.any():
-                    continue
-                first = g.n
-                g.append(
-                    found[wanted, :3], found[wanted, 3], np.zeros(3), mass[wanted],
-                    int(self.kinds[k]), world.time,
-                )  # fmt: skip
-                g.home[first : g.n] = found[wanted]
-                rows = np.arange(first, g.n)
-                if wanted is live:
-                    kernels.place(g.home, g.m, rows, self.frame((0, 0, 0, 0)), self.placed)
-                else:
-                    g.fix(rows)
-            self.counts.made += int(live.sum())
+            usual = mass[live].sum() + g.m[rows].sum()
+            if usual > 0.0:
+                scale = min(max((due[k] + self.reserve[k]) / usual, SCALES[0]), SCALES[1])
+                mass[live] = whole(mass[live] * scale)
+                g.m[rows] = whole(g.m[rows] * scale)
+            self.turned[k] += due[k]
+            self.reserve[k] += due[k] - mass[live].sum() - g.m[rows].sum()
+            born = np.arange(g.n, g.n + int(live.sum()))
+            self._put(world, found[live], mass[live], k)
+            shell = mine & (kind == stamp.SHELL)
+            self._put(world, found[shell], mass[shell], k)
+            g.fix(np.arange(g.n - int(shell.sum()), g.n))
+            kernels.place(
+                g.home, g.m, np.concatenate([rows, born]), self.frame((0, 0, 0, 0)), self.placed
+            )
+            self.counts.made += len(born)
+        g.free(thawed)
+        g.still[thawed] = 0
+
+    def _put(self, world: World, found: Array, mass: Array, soil: int) -> None:
+        """Add grains of a soil at places (k, 4) with their radii, at rest."""
+        g = world.grains
+        if len(found):
+            g.append(
+                found[:, :3], found[:, 3], np.zeros(3), mass, int(self.kinds[soil]), world.time
+            )
+            g.home[g.n - len(found) : g.n] = found
 
     def by_soil(self, world: World, rows: Array) -> Array:
         """Mass (K,) kg of rows by soil."""
@@ -292,7 +301,8 @@ class Zone:
             "placed": self.placed.copy(),
             "window": np.array(self.window or (), np.int64),
             "looked": np.array(self.looked or (), np.int64), "reserve": self.reserve.copy(),
-            "lost": self.lost.copy(), "counts": dict(vars(self.counts)), "live": self.live,
+            "lost": self.lost.copy(), "turned": self.turned.copy(),
+            "counts": dict(vars(self.counts)), "live": self.live,
             "full": self.full,
         }  # fmt: skip
 
@@ -307,6 +317,7 @@ class Zone:
             if len(found) not in (0, 4):
                 raise saved.refuse(name, found.tolist(), "none or four numbers")
         saved.array("reserve", np.float64, self.reserve.shape)
+        saved.array("turned", np.float64, self.reserve.shape, 0.0)
         saved.array("lost", np.float64, self.lost.shape, 0.0)
         for name in vars(self.counts):
             saved.part("counts").whole(name, -(2**62))
@@ -321,6 +332,7 @@ class Zone:
             None if not len(state[name]) else tuple(state[name].tolist())
             for name in ("window", "looked")
         )
-        self.reserve[:], self.lost[:] = state["reserve"], state["lost"]
+        for name in ("reserve", "lost", "turned"):
+            getattr(self, name)[:] = state[name]
         self.counts = Counts(**state["counts"])
         self.live, self.full = int(state["live"]), bool(state["full"])

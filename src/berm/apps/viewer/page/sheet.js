@@ -40,6 +40,15 @@ export class Sheet {
     this.geometry.computeVertexNormals();
   }
 
+  /** Give each vertex its own colour (sRGB bytes) instead of the material's. */
+  dye(colour) {
+    const { x, y, z } = this.parts[0].material.uniforms.bodyColour.value;
+    const own = [x, y, z];
+    const fade = new Float32Array(colour.length);
+    for (let k = 0; k < fade.length; k += 1) fade[k] = own[k % 3] - colour[k] / 255;
+    this.geometry.setAttribute("fade", new THREE.BufferAttribute(fade, 3));
+  }
+
   set visible(on) {
     for (const part of this.parts) part.visible = on;
   }
