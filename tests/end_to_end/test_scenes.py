@@ -33,6 +33,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "sandglass": {"grains": 350, "neck": 5.0},
     "splash": {"grains": 300, "settle": 0.5, "after": 0.8},
     "loader": {"rocks": 120, "strewn": 12, "settle": 3.0},
+    "excavator": {"buckets": 1, "grain": 0.08},
+    "excavator-loam": {"grain": 0.07},
     "rings": {"rings": 30, "spheres": 16, "seconds": 2.0},
 }
 

@@ -29,7 +29,7 @@ def quick(tmp_path: Path, number: str) -> Result:
 
 
 def test_papers_and_figures_are_known() -> None:
-    assert load("holz2014").names() == ["1", "2", "3", "4", "5", "7"]
+    assert load("holz2014").names() == ["1", "2", "3", "4", "5", "6", "7"]
     with pytest.raises(InputError, match="holz2014"):
         run_figures("holz2015")
     with pytest.raises(InputError, match="unknown figure"):
