@@ -284,3 +284,12 @@ def test_an_excavator_on_its_hydraulic_loops_fills_its_bucket() -> None:
     assert terrain.ledger(world).error[0] == 0.0
     assert abs(machine.bodies["frame"].position[0]) < 0.05
     assert terrain.heights.min() > -0.6
+
+
+def test_beyond_the_field_there_is_nothing_to_dig() -> None:
+    world, terrain = yard()
+    tool = blade(world, terrain, speed=20.0)
+    world.run(1.0)
+    assert tool.body.position[0] > 6.0
+    assert not tool.force.any()
+    assert terrain.ledger(world).error[0] == 0.0
