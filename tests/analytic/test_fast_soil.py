@@ -10,6 +10,7 @@ import pytest
 
 import berm
 from berm.core.motion import rotation_about
+from berm.machines.reach import aim
 from berm.world.terrain.fast import FastTool
 from berm.world.terrain.terrain import Terrain
 
@@ -257,3 +258,38 @@ def test_mistakes_are_named() -> None:
     other = berm.World().add_body(berm.Box((0.1, 1, 1)), name="far")
     with pytest.raises(berm.InputError, match="world"):
         terrain.add_fast_tool(other)
+
+
+def test_an_excavator_on_its_hydraulic_loops_fills_its_bucket() -> None:
+    world = berm.World(dt=1 / 60, solver="nonsmooth")
+    terrain = world.add_terrain(Terrain.flat((20.0, 10.0), 0.1, layers="loam", middle=(4.0, 0.0)))
+    machine = berm.machines.add(world, "excavator", pose="dig")
+    world.machines.remove(machine)  # its cylinders are driven by position here
+    bucket = machine.tools["bucket"]
+    tool = terrain.add_fast_tool(bucket.body, bucket.profile)
+    for x, z, attack, steps in (
+        (7.2, 0.2, 0.45, 90), (6.9, -0.3, 0.5, 72), (6.2, -0.4, 0.65, 72), (5.4, -0.4, 0.78, 72),
+        (4.9, -0.1, 0.92, 72), (5.2, 1.8, 1.0, 120),
+    ):  # fmt: skip
+        wanted = aim(machine, (x, 0.0, z), -math.pi * attack)
+        start = {name: machine.position(name) for name in wanted}
+        for step in range(steps):
+            for name, end in wanted.items():
+                place = start[name] + (step + 1) / steps * (end - start[name])
+                effort = 68e3 if name == "swing" else 400e3  # N m, N: of the class
+                machine.joints[name].drive_to(place, effort=effort)
+            world.step()
+        assert np.linalg.norm(bucket.tip - [x, 0.0, z]) < 0.12
+    assert 0.8 < tool.volume / bucket.tool.heaped < 1.1
+    assert terrain.ledger(world).error[0] == 0.0
+    assert abs(machine.bodies["frame"].position[0]) < 0.05
+    assert terrain.heights.min() > -0.6
+
+
+def test_beyond_the_field_there_is_nothing_to_dig() -> None:
+    world, terrain = yard()
+    tool = blade(world, terrain, speed=20.0)
+    world.run(1.0)
+    assert tool.body.position[0] > 6.0
+    assert not tool.force.any()
+    assert terrain.ledger(world).error[0] == 0.0

@@ -37,6 +37,17 @@ def test_machines_run(capsys):
     assert {"left_elbow", "right_ram", "door"} <= {joint.name for joint in world.joints}
 
 
+def test_soil_runs_and_names_functions_that_exist(capsys):
+    run_blocks("theory/soil.md", 1)
+    assert "cutting" in capsys.readouterr().out
+    page = (DOCS / "theory" / "soil.md").read_text()
+    folder = DOCS.parent / "src" / "berm" / "kernels" / "terrain"
+    named = re.findall(r"`(cutting|digging|facing|holding|standing|wheel)\.(\w+)`", page)
+    assert len(named) > 15
+    for file, name in named:
+        assert f"def {name}(" in (folder / f"{file}.py").read_text(), (file, name)
+
+
 def test_tutorial_runs(capsys):
     run_blocks("tutorial.md", 6)
     printed = capsys.readouterr().out

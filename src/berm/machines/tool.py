@@ -13,6 +13,7 @@ import numpy.typing as npt
 from berm.core import checks
 from berm.core.bodies import DYNAMIC, Body
 from berm.core.errors import InputError
+from berm.core.profile import Profile
 from berm.machines.meshes import area
 
 if TYPE_CHECKING:
@@ -172,6 +173,14 @@ class Implement:
         """Of the middle of the edge (3,), m/s."""
         arm = self.body.rotation @ self._teeth
         return np.asarray(self.body.velocity + np.cross(self.body.angular_velocity, arm))
+
+    @property
+    def profile(self) -> Profile:
+        """What soil of the tier "fast" meets: `Terrain.add_fast_tool(tool.body, tool.profile)`."""
+        shown = self.tool.shown
+        points = np.column_stack([shown[:, 0], np.zeros(len(shown)), shown[:, 1]])
+        points[0] = 0.0  # the teeth
+        return Profile(self._teeth + points @ self._axes.T, self.tool.width)
 
     def depth(self, ground: float) -> float:
         """How far (m) its edge is below a height (m); below 0: above it."""

@@ -23,6 +23,7 @@ from berm.kernels.terrain.field import (
     TOOL,
     blend,
     column,
+    outside,
     soil_below,
 )
 
@@ -63,6 +64,8 @@ def section_forces(field, soils, gravity, x, y, z, dx, dy, rake, width, thicknes
     """
     layers, area = field.of.shape[0], field.cell * field.cell
     px, py = x + AHEAD * field.cell * dx, y + AHEAD * field.cell * dy
+    if outside(field, x, y) or outside(field, px, py):
+        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     deep = blend(field.height, field, px, py) - z
     i, j = column(field, px, py)
     block = width * max(field.rock[i, j] - z, 0.0) * ROCK

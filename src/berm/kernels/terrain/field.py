@@ -39,6 +39,14 @@ def blend(values, field, x, y):
 
 
 @bare
+def outside(field, x, y):
+    """Whether there is no ground at a place."""
+    nx, ny = field.height.shape
+    u, w = (x - field.x) / field.cell, (y - field.y) / field.cell
+    return u < -0.5 or w < -0.5 or u > nx - 0.5 or w > ny - 0.5
+
+
+@bare
 def column(field, x, y):
     """The column at a place, or the nearest."""
     nx, ny = field.height.shape

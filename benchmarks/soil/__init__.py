@@ -1,0 +1,1 @@
+"""What the tier "fast" of terrain costs."""
