@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from berm.io.scenefile import load_scene
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -34,6 +36,23 @@ def test_machines_run(capsys):
     assert [machine.name for machine in world.machines] == ["tracks"]
     world.run(0.1)
     assert {"left_elbow", "right_ram", "door"} <= {joint.name for joint in world.joints}
+
+
+def test_terrain_runs(capsys, tmp_path, monkeypatch):
+    pytest.importorskip("moderngl")
+    monkeypatch.chdir(tmp_path)
+    run_blocks("terrain.md", 5)
+    printed = capsys.readouterr().out
+    for said in ("hills from", "the blade needs", "topsoil: ", "m^3 dug", "the heap is"):
+        assert said in printed, said
+    assert {"dig.png", "dig.vtkhdf", "dig_ground.vtkhdf", "dig.npy"} <= {
+        file.name for file in tmp_path.iterdir()
+    }
+    (scene,) = re.findall(r"```yaml\n(.*?)```", (DOCS / "terrain.md").read_text(), flags=re.S)
+    (tmp_path / "dig.yaml").write_text(scene)
+    world = load_scene(tmp_path / "dig.yaml").build()
+    world.run(0.1)
+    assert world.terrain.zone.live > 0
 
 
 def test_tutorial_runs(capsys):
