@@ -197,7 +197,12 @@ def test_progress_goes_to_the_end(recording: Recording, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("out.xyz", {}, r"'out.xyz'; allowed: \*.csv, \*.npy, \*.npz, \*.tif, \*.tiff, \*.usd, \*.usda, \*.usdc, \*.vtkhdf"),
+        (
+            "out.xyz",
+            {},
+            r"'out.xyz'; allowed: \*.csv, \*.npy, \*.npz, \*.tif, \*.tiff, \*.usd, \*.usda, "
+            r"\*.usdc, \*.vtkhdf",
+        ),
         ("out", {}, "'out'; allowed"),
         ("out.csv", {"fields": ["colour"]}, r"'colour'; allowed: velocity, born, overlap"),
         ("out.csv", {"every": 0}, "every.*0"),

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from berm.core import checks
 from berm.core.errors import InputError
+
 if TYPE_CHECKING:
     from berm.world.terrain.terrain import Terrain
     from berm.world.world import World
