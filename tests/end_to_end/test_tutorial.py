@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from berm.io.scenefile import load_scene
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -46,6 +48,23 @@ def test_soil_runs_and_names_functions_that_exist(capsys):
     assert len(named) > 15
     for file, name in named:
         assert f"def {name}(" in (folder / f"{file}.py").read_text(), (file, name)
+
+
+def test_terrain_runs(capsys, tmp_path, monkeypatch):
+    pytest.importorskip("moderngl")
+    monkeypatch.chdir(tmp_path)
+    run_blocks("terrain.md", 5)
+    printed = capsys.readouterr().out
+    for said in ("hills from", "the blade needs", "topsoil: ", "m^3 dug", "the heap is"):
+        assert said in printed, said
+    assert {"dig.png", "dig.vtkhdf", "dig_ground.vtkhdf", "dig.npy"} <= {
+        file.name for file in tmp_path.iterdir()
+    }
+    (scene,) = re.findall(r"```yaml\n(.*?)```", (DOCS / "terrain.md").read_text(), flags=re.S)
+    (tmp_path / "dig.yaml").write_text(scene)
+    world = load_scene(tmp_path / "dig.yaml").build()
+    world.run(0.1)
+    assert world.terrain.zone.live > 0
 
 
 def test_tutorial_runs(capsys):

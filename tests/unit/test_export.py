@@ -200,7 +200,8 @@ def test_progress_goes_to_the_end(recording: Recording, tmp_path: Path) -> None:
         (
             "out.xyz",
             {},
-            r"'out.xyz'; allowed: \*.csv, \*.npy, \*.npz, \*.tif, \*.tiff, \*.usd, \*.usda, \*.usdc, \*.vtkhdf",
+            r"'out.xyz'; allowed: \*.csv, \*.npy, \*.npz, \*.tif, \*.tiff, \*.usd, \*.usda, "
+            r"\*.usdc, \*.vtkhdf",
         ),
         ("out", {}, "'out'; allowed"),
         ("out.csv", {"fields": ["colour"]}, r"'colour'; allowed: velocity, born, overlap"),

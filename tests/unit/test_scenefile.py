@@ -166,7 +166,7 @@ def test_fields_to_record(tmp_path: Path) -> None:
     known = get_args(FrameField)
     assert known == layout.FIELDS
     assert load_scene(write(tmp_path, "gravity: [0, 0, -1]")).record_fields == (
-        "velocity", "bodies", "cloths",
+        "velocity", "bodies", "cloths", "ground",
     )  # fmt: skip
     text = "run: {record_fields: [velocity, overlap, force]}"
     assert load_scene(write(tmp_path, text)).record_fields == ("velocity", "overlap", "force")

@@ -133,3 +133,10 @@ def test_what_cannot_be_drawn_is_named() -> None:
         triangles(Plane(), half_width=-1)
     with pytest.raises(InputError, match="shape to draw: got 'int'"):
         triangles(3)  # type: ignore[arg-type]
+
+
+def test_normals_of_height_fields_are_means_over_faces() -> None:
+    heights = np.random.default_rng(4).uniform(0.0, 1.0, (9, 6))
+    made = triangles(HeightField(heights, 0.3, (1.0, -2.0)))
+    exact = vertex_normals(made.vertices.astype(float), made.faces)
+    np.testing.assert_allclose(made.normals, exact, atol=1e-6)

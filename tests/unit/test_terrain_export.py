@@ -76,5 +76,5 @@ def test_a_recording_without_terrain_has_no_height_map(tmp_path):
     world = berm.World()
     world.add_grains([[0, 0, 1]], 0.1)
     world.run(0.05, recorders=[berm.Recorder(tmp_path / "heap.h5")])
-    with pytest.raises(InputError, match="no ground.*a recording with terrain"):
+    with pytest.raises(InputError, match=r"no ground.*a recording with terrain"):
         berm.export(tmp_path / "heap.h5", tmp_path / "heap.npy")

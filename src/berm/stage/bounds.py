@@ -122,6 +122,8 @@ def with_bodies(cloud: Array | None, bodies: Sequence[tuple[Shape, Array, Array]
                 box = box.copy()
                 box[0, 2] = min(box[0, 2], float(position[2]))  # what falls will lie there
             continue
+        if cloud is not None and isinstance(shape, HeightField):
+            continue
         surface = triangles(shape, around=12)
         corners = surface.vertices.astype(float)
         if isinstance(shape, Box) and shape.open_top:
@@ -129,9 +131,7 @@ def with_bodies(cloud: Array | None, bodies: Sequence[tuple[Shape, Array, Array]
         corners = corners @ np.asarray(rotation, float).T + np.asarray(position, float)
         own = np.array([corners.min(axis=0), corners.max(axis=0)])
         most = WIDE if surface.container else LARGE
-        if cloud is not None and (
-            isinstance(shape, HeightField) or _size(own) > most * _size(cloud)
-        ):
+        if cloud is not None and _size(own) > most * _size(cloud):
             continue
         box = join(box, own)
     if box is None:

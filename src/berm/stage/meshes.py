@@ -254,7 +254,26 @@ def _heights(shape: HeightField) -> Triangles:
     faces = np.vstack(
         [np.column_stack([a, a + ny, a + ny + 1]), np.column_stack([a, a + ny + 1, a + 1])]
     )
-    return _make(vertices, faces, container=True)
+    return _make(vertices, faces, container=True, normals=_height_normals(shape))
+
+
+def _height_normals(shape: HeightField) -> Array:
+    """Return unit normals (nx ny, 3): means over a node's faces, as `vertex_normals` has."""
+    h, c = shape.heights, shape.cell
+    below = np.stack([h[:-1, :-1] - h[1:, :-1], h[1:, :-1] - h[1:, 1:], np.full(_less(h), c)], 2)
+    above = np.stack([h[:-1, 1:] - h[1:, 1:], h[:-1, :-1] - h[:-1, 1:], np.full(_less(h), c)], 2)
+    total = np.zeros((*h.shape, 3))
+    total[:-1, :-1] += below + above
+    total[1:, 1:] += below + above
+    total[1:, :-1] += below
+    total[:-1, 1:] += above
+    flat: Array = total.reshape(-1, 3)
+    return flat / np.linalg.norm(flat, axis=1, keepdims=True)
+
+
+def _less(heights: Array) -> tuple[int, int]:
+    """Numbers of cells of a grid of nodes."""
+    return heights.shape[0] - 1, heights.shape[1] - 1
 
 
 def _mesh(shape: Mesh) -> Triangles:
