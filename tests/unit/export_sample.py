@@ -23,7 +23,7 @@ class Telling(Solver):
     """A solver that never steps and tells numbers that depend on the grain's tag."""
 
     name = "telling"
-    can = frozenset({"adhesion"})  # or wet sand would be warned of
+    can = frozenset({"grains", "adhesion"})  # or wet sand would be warned of
 
     def _make_arrays(self, world: Any) -> None:
         """Nothing to make room for."""
