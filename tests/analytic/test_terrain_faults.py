@@ -75,7 +75,7 @@ def test_at_the_limit_of_live_grains_the_zone_shrinks_and_says_so():
         world.step()
         most, full = max(most, terrain.zone.live), full or terrain.zone.full
     assert full
-    assert 100 < most < 600  # one conversion may pass the limit
+    assert 50 < most <= 310  # what a volume holds is known but for some grains
     assert np.abs(terrain.ledger(world).error).max() == 0.0
 
 
@@ -88,5 +88,19 @@ def test_ground_with_steps_of_ten_metres_stands_or_falls():
     for _ in range(300):
         world.step()
     assert np.isfinite(terrain.heights).all()
-    assert terrain.heights.max() < 10.0  # cohesion holds no ten metres
+    assert terrain.heights[15].max() < 9.0  # cohesion holds no ten metres
     assert np.abs(terrain.ledger(world).error).max() == 0.0
+
+
+def test_no_grain_is_made_inside_a_tool_that_stands_in_the_ground():
+    world = berm.World()
+    world.add_terrain(ground(depth=0.8))
+    size = np.array([0.06, 0.8, 0.6])
+    blade = drive(world, berm.Linear((0.0, 0.0, 0.0)), x=0.03, size=tuple(size))
+    thick = world.add_body(berm.Box((0.5, 0.5, 0.5)), name="block", position=(0.9, 0.0, 0.0))
+    world.terrain.add_tool(thick)
+    world.step()
+    assert world.grains.n > 500
+    for body in (blade, thick):
+        here = (world.grains.position - body.position) @ body.rotation
+        assert not (np.abs(here) < 0.5 * np.asarray(body.shape.size)).all(axis=1).any()

@@ -18,7 +18,7 @@ Array = npt.NDArray[np.float64]
 
 AHEAD = (0.0, 0.1, 0.2)  # s: where points of tools are asked for
 COARSE = 2.0  # grain radii between points that ask for a zone
-FINE = 1.0  # ... and that keep new grains out of the tool
+FINE = 0.7  # ... and, inside of a box too, that keep new grains out of the tool
 # How far beside and below a tool the zone goes, so that it feels what a whole bed of grains does to
 # within 10 % (measured, docs/theory/terrain.md):
 BUCKET = (0.9, 0.3)  # m: reach and depth for a mesh
@@ -50,7 +50,7 @@ class Probe:
             if value is not None:
                 checks.number(f"{what}: {name}", value, "above 0 m", lambda x: 0.0 < x < math.inf)
         object.__setattr__(self, "coarse", surface_points(shape, COARSE * self.grain))
-        object.__setattr__(self, "fine", surface_points(shape, FINE * self.grain))
+        object.__setattr__(self, "fine", surface_points(shape, FINE * self.grain, inside=True))
 
     def margins(self) -> tuple[float, float]:
         """Reach and depth (m) of the zone around the tool as it stands now."""
@@ -74,11 +74,16 @@ class Probe:
         return moved
 
 
-def surface_points(shape: Box | Mesh, spacing: float) -> Array:
-    """Points on a shape's surface, none farther than about `spacing` (m) from the next."""
+def surface_points(shape: Box | Mesh, spacing: float, inside: bool = False) -> Array:
+    """Points on a shape's surface, none farther than about `spacing` (m) from the next.
+
+    inside: of a box also those within it; a mesh is a thin one.
+    """
     if isinstance(shape, Box):
         axes = [np.linspace(-s / 2, s / 2, max(2, math.ceil(s / spacing) + 1)) for s in shape.size]
         grid = np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 3)
+        if inside:
+            return np.asarray(grid)
         outer = (np.abs(grid) >= np.array(shape.size) / 2 - 1e-12).any(axis=1)
         return np.asarray(grid[outer])
     found = []

@@ -119,32 +119,14 @@ class Zone:
         points, reach, depth = sampled(tools)
         if not len(points) or not np.isfinite(points).all():
             return None
-        scale = (self.most - self.live) / ((1.0 - ROOM) * self.most)
-        self.full = scale < 1.0
-        if self.live >= self.most:
-            return None
         window = self.around(points[:, :2].min(axis=0), points[:, :2].max(axis=0), reach.max())
         if window is None:
             return None
-        i0, i1, j0, j1 = window
-        height = self.columns.height[part(window)]
-        floor = np.full(height.shape, np.inf)
-        kernels.wish(
-            self.seen[part(window)], self.frame(window), points, reach, depth, FLAT, RISE, CLEAR,
-            min(max(scale, SMALLEST), 1.0), floor,
-        )  # fmt: skip
-        nx, ny = self.columns.shape
-        for edge in (
-            floor[: max(1 - i0, 0)],
-            floor[height.shape[0] - max(i1 - nx + 1, 0) :],
-            floor[:, : max(1 - j0, 0)],
-            floor[:, height.shape[1] - max(j1 - ny + 1, 0) :],
-        ):
-            edge[...] = np.inf  # the outermost columns stay  # fmt: skip
-        rock = self.columns.rock[part(window)]
-        lowered = np.maximum(floor, rock) < height - LEAST * self.grain
-        if not lowered.any():
+        floor = self._floor(window, points, reach, depth)
+        if floor is None:
             return None
+        lowered, nx, ny = np.isfinite(floor), *self.columns.shape
+        i0, j0 = window[0], window[2]
         # the same in a window no wider than what is lowered and the shell around it
         i, j = np.nonzero(lowered)
         tight = (
@@ -152,9 +134,41 @@ class Zone:
             max(j0 + int(j.min()) - 3, 0), min(j0 + int(j.max()) + 4, ny),
         )  # fmt: skip
         wanted = np.full((tight[1] - tight[0], tight[3] - tight[2]), np.inf)
-        wanted[i + i0 - tight[0], j + j0 - tight[2]] = np.maximum(floor, rock)[lowered]
+        wanted[i + i0 - tight[0], j + j0 - tight[2]] = floor[lowered]
         self._lower(world, tight, wanted, tools)
         return tight
+
+    def _floor(self, window: Window, points: Array, reach: Array, depth: Array) -> Array | None:
+        """Where tools want the zone's floor (m) below the ground, inf elsewhere; None: nowhere.
+
+        As far and as deep as the number of grains that may live allows; the zone shrinks in time.
+        """
+        scale = (self.most - self.live) / ((1.0 - ROOM) * self.most)
+        i0, j0 = window[0], window[2]
+        nx, ny = self.columns.shape
+        height, rock = self.columns.height[part(window)], self.columns.rock[part(window)]
+        inner = np.zeros(height.shape, np.bool_)  # the outermost columns stay
+        inner[max(1 - i0, 0) : nx - 1 - i0, max(1 - j0, 0) : ny - 1 - j0] = True
+        one = 4.0 / 3.0 * np.pi * self.grain**3 / self.packing.density
+        scale = min(max(scale, SMALLEST), 1.0)
+        while True:
+            self.full = scale < 1.0
+            floor = np.full(height.shape, np.inf)
+            kernels.wish(
+                self.seen[part(window)], self.frame(window), points, reach, depth, FLAT, RISE,
+                CLEAR, scale, floor,
+            )  # fmt: skip
+            floor = np.maximum(floor, rock)
+            lowered = inner & (floor < height - LEAST * self.grain)
+            if not lowered.any():
+                return None
+            made = (height - floor)[lowered].sum() * self.columns.area / one
+            if self.live + made <= self.most:
+                return np.where(lowered, floor, np.inf)
+            if scale <= SMALLEST:
+                self.full = True
+                return None
+            scale = max(0.8 * scale, SMALLEST)
 
     def _lower(self, world: World, window: Window, wanted: Array, tools: list[Probe]) -> None:
         """Lower columns of a window; thaw, fill with grains and lay the shell; keep the ledger."""
