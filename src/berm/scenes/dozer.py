@@ -1,6 +1,6 @@
 """A bulldozer cuts into level ground and pushes a heap before it: ground, grains, ground again.
 
-What a blade holds is 0.8 width height^2 [SAE J1265].
+A blade holds 0.8 width height^2 [SAE J1265], but no more than what runs off at its ends leaves.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pydantic import Field
 
 from berm.core.report import StepReport
 from berm.machines.base import add
+from berm.machines.dozer import SPEED as TOP
 from berm.machines.dozer import WIDTH
 from berm.machines.machine import Machine
 from berm.machines.operator import Leg
@@ -22,6 +23,7 @@ from berm.scenes.loader import machine_of
 from berm.scenes.parts.digging import GroundParams, ground_outcomes, observe_ground
 from berm.scenes.parts.driving import DOZER_KEYS, drive_dozer
 from berm.scenes.parts.history import History
+from berm.world.terrain.terrain import Terrain
 from berm.world.world import World
 
 BEGIN = 2.66  # m: where the edge is at the start, with the machine at the origin
@@ -31,7 +33,7 @@ CATCH = 1.1  # grain radii: so much deeper than its edge goes a blade cuts, for 
 REACH, BELOW = 0.5, 4.0  # of the zone: m, so that tracks stay on the ground; grain radii
 GAIN = 6.0  # lever a metre that the edge is too low
 SPEED = 0.3  # of the tracks' full speed
-AWAY = 5.0  # m that it backs off
+AWAY = 9.0  # m that it backs off: from all the grains that it stood on
 WIDE = 9.0  # m of ground
 LEAN, CLOSED = 15.0, 2e-3  # degrees and m
 DRAWBAR = 0.7  # of its weight: what tracks hold on the ground
@@ -39,7 +41,7 @@ FORCE = (0.1, 1.0)  # on the blade, of the drawbar
 GRAVITY = 9.81  # m/s^2
 PUSH = 1  # number of that leg
 DEPTH = (0.7, 1.3)  # of the cut, of what is wanted
-FILL = (0.6, 1.4)  # of the blade's capacity
+FILL = (0.6, 1.4)  # of what the blade can push
 
 
 class DozerParams(GroundParams):
@@ -49,7 +51,7 @@ class DozerParams(GroundParams):
         "dry sand", description="soil of the ground"
     )
     grain: float = Field(0.06, ge=0.03, le=0.15, description="radius of grains around tools (m)")
-    way: float = Field(20.0, ge=6.0, le=60.0, description="how far it pushes (m)")
+    way: float = Field(20.0, ge=8.0, le=60.0, description="how far it pushes (m)")
     cut: float = Field(0.12, ge=0.05, le=0.3, description="depth of the cut (m)")
 
     def edge(self, along: float) -> float:
@@ -65,19 +67,19 @@ class Dozer(Scene[DozerParams]):
 
     name: ClassVar[str] = "dozer"
     summary: ClassVar[str] = "a bulldozer cuts and pushes soil (berm view dozer)"
-    seconds: ClassVar[float] = 40.0
+    seconds: ClassVar[float] = 48.0
     Params: ClassVar[type[DozerParams]] = DozerParams
     keys: ClassVar[tuple[tuple[str, str], ...]] = DOZER_KEYS
     needs: ClassVar[frozenset[str]] = frozenset({"bodies", "joints", "grains"})
 
     def duration(self, params: DozerParams) -> float:
         """So long as the way takes, and backing off."""
-        return 1.25 * params.way / (SPEED * 10.0 / 3.6) + 10.0
+        return 1.25 * (params.way + AWAY) / (SPEED * TOP) + 5.0
 
     def fill(self, world: World, params: DozerParams) -> None:
         """Lay the ground, and put the bulldozer on it."""
-        long = params.way + 10.0
-        terrain = world.add_terrain(params.ground((long, WIDE), (0.5 * long - 3.5, 0.0)))
+        long = params.way + 12.0
+        terrain = world.add_terrain(params.ground((long, WIDE), (0.5 * long - 5.0, 0.0)))
         dozer = add(world, "dozer", (0.0, 0.0, 0.02), name="dozer")
         terrain.add_tool(dozer.bodies["blade"], REACH, BELOW * params.grain)
         dozer.follow(job(params))
@@ -95,7 +97,7 @@ class Dozer(Scene[DozerParams]):
         """What the machine does, and what becomes of the ground."""
         dozer = machine_of(world, "dozer")
         now, up = dozer.sensors(), dozer.bodies["frame"].rotation[2, 2]
-        assert dozer.operator is not None
+        assert dozer.operator is not None and world.terrain is not None
         return {
             "x": float(now["position"][0]),
             "z": float(now["position"][2]),
@@ -107,6 +109,7 @@ class Dozer(Scene[DozerParams]):
             "lean": math.degrees(math.acos(min(float(up), 1.0))),
             "joints": max(joint.error for joint in dozer.joints.values()),
             "leg": dozer.operator.leg,
+            "lane": depth_of_lane(world.terrain),
         } | observe_ground(world, report)
 
     def check(self, world: World, history: History) -> list[Outcome]:
@@ -116,11 +119,13 @@ class Dozer(Scene[DozerParams]):
         dozer, soil = machine_of(world, "dozer"), world.terrain.soils[0]
         assert dozer.operator is not None
         push = history["leg"] == PUSH
-        wanted, cut = self._depths(world, params)
-        swept = params.cut * dozer.design.tools["blade"].width * (CUTTING * params.way - 0.5 * RAMP)
-        most = dozer.design.tools["blade"].heaped * soil.loose_density
+        cut = float(history["lane"][push][-1]) / params.cut if push.any() else 0.0
+        swept = params.cut * WIDTH * (CUTTING * params.way - 0.5 * RAMP) * soil.density
+        most = soil.loose_density * min(
+            dozer.design.tools["blade"].heaped, half_cone(WIDTH, soil.repose_angle)
+        )
         heap = float(history["load"][push][-1]) if push.any() else 0.0
-        full = heap / max(min(swept * soil.density, most), 1.0)
+        full = heap / min(swept, most)
         late = push & (history["x"] > 0.5 * params.way)
         force = float(history["force on the blade"][late].mean()) if late.any() else 0.0
         pull = force / (DRAWBAR * dozer.mass * GRAVITY)
@@ -131,10 +136,10 @@ class Dozer(Scene[DozerParams]):
         return [
             Outcome("legs of the job that were not reached", dozer.operator.missed == 0,
                     dozer.operator.missed, "0"),
-            Outcome("soil pushed, of what was cut or the blade holds", FILL[0] <= full <= FILL[1],
+            Outcome("soil pushed, of what was cut or lies before the blade", FILL[0] <= full <= FILL[1],
                     full, f"{FILL[0]:g} to {FILL[1]:g}"),
-            Outcome("depth of the cut, of what is wanted", DEPTH[0] <= cut / wanted <= DEPTH[1],
-                    cut / wanted, f"{DEPTH[0]:g} to {DEPTH[1]:g}"),
+            Outcome("depth of the cut, of what is wanted", DEPTH[0] <= cut <= DEPTH[1], cut,
+                    f"{DEPTH[0]:g} to {DEPTH[1]:g}"),
             Outcome("force on the blade, of the drawbar", FORCE[0] <= pull <= FORCE[1], pull,
                     f"{FORCE[0]:g} to {FORCE[1]:g}"),
             Outcome("slowest while it pushes", slow > 0.0, slow, "above 0", "m/s"),
@@ -142,20 +147,26 @@ class Dozer(Scene[DozerParams]):
                     f"at most {params.most}"),
             Outcome("the bulldozer leans by", lean < LEAN, lean, f"below {LEAN:g}", "degrees"),
             Outcome("joints open by", error < CLOSED, error, f"below {CLOSED:g}", "m"),
-            *ground_outcomes(world, history, max(swept * soil.density, heap)),
+            *ground_outcomes(world, history, max(swept, heap)),
         ]  # fmt: skip
 
-    def _depths(self, world: World, params: DozerParams) -> tuple[float, float]:
-        """Depth (m) wanted and found in the middle of the lane, where it cut all the way."""
-        terrain = world.terrain
-        assert terrain is not None
-        x, y = (
-            origin + terrain.cell * np.arange(n)
-            for origin, n in zip(terrain.origin, terrain.heights.shape, strict=True)
-        )
-        along = (x > BEGIN + RAMP) & (x < BEGIN + CUTTING * params.way)
-        lane = terrain.surface[np.ix_(along, np.abs(y) < 0.25 * WIDTH)]
-        return params.cut, -float(lane.mean()) if lane.size else 0.0
+
+def half_cone(width: float, angle: float) -> float:
+    """Volume (m^3) of a heap before a blade of `width` (m) that runs off at both of its ends.
+
+    Its slopes are `angle` (degrees) steep: the half of a cone that is as wide as the blade.
+    """
+    return math.pi / 6.0 * (0.5 * width) ** 3 * math.tan(math.radians(angle))
+
+
+def depth_of_lane(terrain: Terrain) -> float:
+    """Depth (m) of the ground in the middle of the lane, along the first metre of the full cut."""
+    x, y = (
+        origin + terrain.cell * np.arange(n)
+        for origin, n in zip(terrain.origin, terrain.heights.shape, strict=True)
+    )
+    along = np.abs(x - (BEGIN + RAMP + 0.5)) < 0.5
+    return -float(terrain.surface[np.ix_(along, np.abs(y) < 0.25 * WIDTH)].mean())
 
 
 # ---- the job ----------------------------------------------------------------------------------
