@@ -136,7 +136,7 @@ class Dozer(Scene[DozerParams]):
         return [
             Outcome("legs of the job that were not reached", dozer.operator.missed == 0,
                     dozer.operator.missed, "0"),
-            Outcome("soil pushed, of what was cut or lies before the blade", FILL[0] <= full <= FILL[1],
+            Outcome("soil pushed, of what it can push", FILL[0] <= full <= FILL[1],
                     full, f"{FILL[0]:g} to {FILL[1]:g}"),
             Outcome("depth of the cut, of what is wanted", DEPTH[0] <= cut <= DEPTH[1], cut,
                     f"{DEPTH[0]:g} to {DEPTH[1]:g}"),

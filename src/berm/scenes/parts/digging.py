@@ -94,7 +94,7 @@ def legs_along(way: Way, start: Place) -> list[Leg]:
 def _on_the_way(start: Place, end: Place, seconds: float, machine: Machine) -> Levers:
     assert machine.operator is not None
     part = min((machine.world.time - machine.operator.since) / seconds, 1.0)
-    return start.towards(end, part).levers(machine) | {"throttle": 1.0}
+    return {**start.towards(end, part).levers(machine), "throttle": 1.0}
 
 
 CARRIED, EMPTIED = -158.0, -50.0  # degrees: attack of a bucket that holds, and of an empty one
