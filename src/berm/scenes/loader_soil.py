@@ -55,9 +55,7 @@ class LoaderSoil(Scene[LoaderSoilParams]):
     """A scripted operator fills the bucket and backs out, or a person does."""
 
     name: ClassVar[str] = "loader-soil"
-    summary: ClassVar[str] = (
-        "a wheel loader fills its bucket with soil (berm view loader-soil)"
-    )
+    summary: ClassVar[str] = "a wheel loader fills its bucket with soil (berm view loader-soil)"
     seconds: ClassVar[float] = 22.0
     Params: ClassVar[type[LoaderSoilParams]] = LoaderSoilParams
     keys: ClassVar[tuple[tuple[str, str], ...]] = KEYS
