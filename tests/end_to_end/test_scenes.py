@@ -32,6 +32,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "plank": {"pouring": 3.0},
     "sandglass": {"grains": 350, "neck": 5.0},
     "splash": {"grains": 300, "settle": 0.5, "after": 0.8},
+    "dozer": {"way": 8.0, "grain": 0.1, "cut": 0.2},
+    "loader-soil": {"grain": 0.1},
     "loader": {"rocks": 120, "strewn": 12, "settle": 3.0},
     "excavator": {"buckets": 1, "grain": 0.08},
     "excavator-loam": {"grain": 0.07},

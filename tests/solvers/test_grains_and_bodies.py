@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import berm
-from berm.core.joints import Hinge
+from berm.core.joints import Hinge, Weld
 from tests.momenta import momenta
 from tests.same_bits import assert_goes_on, assert_same_on_threads
 
@@ -100,6 +100,47 @@ def test_other_forms_push_heavy_bodies(form):
     assert 0.05 < body.velocity[0] < 1.0
     if form == "mass":
         np.testing.assert_allclose(momenta(world)[0], before, atol=1e-3 * np.linalg.norm(before))
+
+
+# ---- belts ----------------------------------------------------------------------------------
+
+
+def belted(speed, where, law):
+    """A track over or under a level sheet of grains at z = 0, in a world of its own."""
+    world = berm.World(precision="float64", solver=berm.P2())
+    sheet = np.stack(np.meshgrid(0.11 * np.arange(25), 0.11 * np.arange(6)), -1).reshape(-1, 2)
+    sheet = np.column_stack([sheet - (0.5, 0.27), np.zeros(len(sheet))])
+    world.add_grains(sheet, 0.05, material=law)
+    body = world.add_body(
+        berm.Box((0.8, 0.4, 0.3)), name="track", position=where, dynamic=True, mass=100.0,
+        material=law,
+    )  # fmt: skip
+    body.belt((0, 1, 0), speed)
+    return world, body
+
+
+def test_a_belt_runs_a_track_over_grains():
+    """With mu g until it is as fast as its belt."""
+    law = berm.material("gravel", friction=0.4, adhesion=0.0)
+    world, body = belted(1.0, (0.0, 0.0, 0.2), law)
+    world.grains.fix(np.arange(world.grains.n))
+    world.run(0.2)
+    assert body.velocity[0] == pytest.approx(0.4 * 9.81 * 0.2, rel=0.03)
+    world.run(0.4)
+    assert body.velocity == pytest.approx([1.0, 0, 0], abs=0.01)
+
+
+def test_a_belt_takes_the_grains_on_it_along():
+    """The upper side of a track goes ahead, and grains on it gain mu g until they are as fast."""
+    law = berm.material("gravel", friction=0.4, adhesion=0.0)
+    world, body = belted(1.0, (0.0, 0.0, -0.2), law)
+    world.add_joint(Weld(body, None, (0, 0, -0.2)))
+    world.run(0.2)
+    x, y, z = world.grains.position.T
+    on = (np.abs(x) < 0.2) & (np.abs(y) < 0.15) & (z > -0.01)
+    assert on.sum() > 3
+    np.testing.assert_allclose(world.grains.velocity[on, 0], 0.4 * 9.81 * 0.2, rtol=0.03)
+    assert body.force_from("grains")[0] < 0.0
 
 
 def busy_world():

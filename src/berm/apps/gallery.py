@@ -51,6 +51,8 @@ SHOTS = {
     "splash": Shot({}, 0.43, camera="view:-115,18"),
     "rings": Shot({}, camera="view:-60,35"),
     "avalanche": Shot({}, 0.75, camera="view:-60,25", hide=("sides",)),
+    "dozer": Shot({}, 0.3, camera="view:-62,20"),
+    "loader-soil": Shot({}, 0.65, camera="view:-62,20"),
     "debris": Shot({}, 0.9, camera="view:-62,35"),
     "silo": Shot({}, camera="view:-90,10"),
     "cloth-sphere": Shot({}, camera="view:-70,14", clip=True),

@@ -550,6 +550,7 @@ class Body:
 
         Where it touches other bodies, friction heads for that speed; `across` is the part of
         friction that acts square to it. Positive: as the rim of a wheel that turns about the axis.
+        Grains of solver "p2" go along too, with friction alike in all directions.
         """
         what = f"body {self.name!r}: belt"
         along = checks.vector(f"{what}: axis", axis)

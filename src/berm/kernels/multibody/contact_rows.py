@@ -25,6 +25,7 @@ NLAW = 8
 EPS, TAU, SLIP, STILL, WARM = range(5)
 NPAR = 5
 STRAIGHT, WHIRL = 1e-6, 1.0  # rad a step: less is no turn; of more no arc can be foretold
+FLANK = 0.1  # sine of the angle between axis and normal: below, a belt does not run there
 CLING = 0.01  # of a body's mean radius: adhesion acts over gaps up to this
 
 
@@ -149,7 +150,7 @@ def _belt(a, b, n, bodies, t):
         # outwards is -n for a, n for b, and b's surface counts the other way
         dx, dy, dz = n[1] * ez - n[2] * ey, n[2] * ex - n[0] * ez, n[0] * ey - n[1] * ex
         size = math.sqrt(dx * dx + dy * dy + dz * dz)
-        if size < 0.1:  # the flank of a track does not run
+        if size < FLANK:
             continue
         if part < 0.0:
             t[0], t[1], t[2] = dx / size, dy / size, dz / size

@@ -27,6 +27,7 @@ from berm.kernels.p2.body_ways import (
     note_near,
     paces,
     place_rows,
+    run_belts,
     strayed,
     way_of_bodies,
 )
@@ -224,6 +225,7 @@ def advance(
                 take_back(old, row, memory, np.float32(1.0))
                 holds = True
             move_planes(old, bodies, pace, omega, h, row, near.frames)
+        run_belts(old, bodies, h)
         some = _touched_by(old, touched)
         _clear(kept, full, push)
         if some:

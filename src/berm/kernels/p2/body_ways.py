@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from berm.kernels.jit import bare, pjit, prange
+from berm.kernels.multibody.contact_rows import FLANK
 from berm.kernels.multibody.motion import velocity_of
 
 ROOM = 0.25  # radii that a grain may go in the frame of a body while its plane is taken as flat
@@ -160,6 +161,26 @@ def move_planes(touches, bodies, pace, omega, h, row, frames):
             p[4] = h * (v[0] + w[1] * az - w[2] * ay)
             p[5] = h * (v[1] + w[2] * ax - w[0] * az)
             p[6] = h * (v[2] + w[0] * ay - w[1] * ax)
+
+
+@bare
+def run_belts(touches, bodies, h):
+    """Let planes of contacts go along with the belts of their bodies, as the rims of wheels do."""
+    for s in range(touches.count.shape[0]):
+        for j in range(touches.count[s]):
+            b, p = touches.body[s, j], touches.plane[s, j]
+            f, r = bodies.belt[b], bodies.rot[b]
+            if f[3] == 0.0:
+                continue
+            ex = r[0, 0] * f[0] + r[0, 1] * f[1] + r[0, 2] * f[2]
+            ey = r[1, 0] * f[0] + r[1, 1] * f[1] + r[1, 2] * f[2]
+            ez = r[2, 0] * f[0] + r[2, 1] * f[1] + r[2, 2] * f[2]
+            dx, dy, dz = ey * p[2] - ez * p[1], ez * p[0] - ex * p[2], ex * p[1] - ey * p[0]
+            size = math.sqrt(dx * dx + dy * dy + dz * dz)
+            if size >= FLANK:
+                p[4] += h * f[3] * dx / size
+                p[5] += h * f[3] * dy / size
+                p[6] += h * f[3] * dz / size
 
 
 @bare

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import Field
 
 from berm.core.report import StepReport
@@ -20,6 +21,8 @@ from berm.scenes.parts.history import History
 from berm.scenes.parts.params import SceneParams
 from berm.world.terrain.terrain import Terrain
 from berm.world.world import World
+
+Array = npt.NDArray[Any]
 
 LEAST = 1e-3  # kg: rounding of poured grains aside, nothing is lost
 SHARE = 0.005  # of the mass that was moved may wait for a grain
@@ -34,11 +37,17 @@ class GroundParams(SceneParams):
     grain: float = Field(0.05, ge=0.02, le=0.15, description="radius of grains around tools (m)")
     most: int = Field(20_000, ge=500, le=200_000, description="grains that may live at once")
 
-    def ground(self, size: tuple[float, float], middle: tuple[float, float]) -> Terrain:
-        """Level ground of this soil."""
+    def ground(
+        self,
+        size: tuple[float, float],
+        middle: tuple[float, float],
+        shape: Callable[[Array, Array], Array] = lambda x, y: 0.0 * x,
+        **more: Any,
+    ) -> Terrain:
+        """Ground of this soil: level, or of another shape (`Terrain.of`)."""
         return Terrain.of(
-            lambda x, y: 0.0 * x, size, 2.5 * self.grain, middle, layers=self.soil,
-            grain=self.grain, most=self.most,
+            shape, size, 2.5 * self.grain, middle, layers=self.soil, grain=self.grain,
+            most=self.most, **more,
         )  # fmt: skip
 
 
