@@ -147,7 +147,7 @@ class Dozer(Scene[DozerParams]):
                     f"at most {params.most}"),
             Outcome("the bulldozer leans by", lean < LEAN, lean, f"below {LEAN:g}", "degrees"),
             Outcome("joints open by", error < CLOSED, error, f"below {CLOSED:g}", "m"),
-            *ground_outcomes(world, history, max(swept, heap)),
+            *ground_outcomes(world, history),
         ]  # fmt: skip
 
 

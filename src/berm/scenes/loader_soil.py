@@ -104,7 +104,6 @@ class LoaderSoil(Scene[LoaderSoilParams]):
         assert loader.operator is not None
         heaped = loader.design.tools["bucket"].heaped * world.terrain.soils[0].loose_density
         load = float(history["load"][-1])
-        dug = float(history["ground"][0] - history["ground"][-1])
         lean, error = float(history["lean"].max()), float(history["joints"].max())
         return [
             Outcome("legs of the job that were not reached", loader.operator.missed == 0,
@@ -113,7 +112,7 @@ class LoaderSoil(Scene[LoaderSoilParams]):
                     load / heaped, f"{FILL[0]:g} to {FILL[1]:g}"),
             Outcome("the loader leans by", lean < LEAN, lean, f"below {LEAN:g}", "degrees"),
             Outcome("joints open by", error < CLOSED, error, f"below {CLOSED:g}", "m"),
-            *ground_outcomes(world, history, max(dug, load)),
+            *ground_outcomes(world, history),
         ]  # fmt: skip
 
 

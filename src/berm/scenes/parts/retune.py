@@ -13,7 +13,7 @@ from berm.world.world import World
 def soil_of(params: SceneParams, world: World) -> Material | None:
     """Return what the grains are made of, where the parameters say it."""
     make: Callable[[World], Material] | None = getattr(params, "soil", None)
-    return make(world) if make is not None else None
+    return make(world) if callable(make) else None  # of ground, it is a soil's name
 
 
 def replace_material(world: World, old: Material, new: Material) -> int:
