@@ -99,7 +99,7 @@ def test_two_runs_do_not_share_a_folder(drop: list[str], tmp_path: Path) -> None
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of file sizes are of POSIX")
-@pytest.mark.parametrize("limit", [4_000_000, 3_200_000])
+@pytest.mark.parametrize("limit", [4_000_000, 3_500_000])
 def test_a_full_disk_ends_a_run_with_one_error(drop: list[str], tmp_path: Path, limit: int) -> None:
     """A limit on the size of files does what a full disk does, and needs no rights."""
     import resource

@@ -75,6 +75,7 @@ def misses(run: SceneRun) -> set[str]:
     return {outcome.name for outcome in run.outcomes if not outcome.ok}
 
 
+@pytest.mark.filterwarnings("ignore:grains overlap")  # springs this soft are squeezed flat
 @pytest.mark.parametrize("grains", [20, 35, 50])
 def test_column_is_as_stiff_as_its_springs_whatever_its_height(grains: int) -> None:
     """12 grains are in SMALL; the tall ones need longer until they rest."""

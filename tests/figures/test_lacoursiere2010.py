@@ -93,7 +93,7 @@ def test_watching_changes_nothing() -> None:
 
 
 def test_merges_in_space_keep_momenta() -> None:
-    rows, (momentum, spin), _ = in_space(8, 4.0)
+    rows, (momentum, spin), _ = in_space(8, 8.0)
     assert rows and not any(row["ground"] for row in rows)
     for row in rows:
         assert max(row[k] for k in ("mass", "inertia", "momentum", "angular_momentum")) < 1e-12

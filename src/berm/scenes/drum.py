@@ -183,7 +183,7 @@ def couples(world: World) -> float:
     radius = grains.x[walls.rows[used], 3].astype(float)[:, None]
     arm, push = radius * walls.plane[used][:, :3], walls.impulse[used].astype(float)
     total += (arm[:, 2] * push[:, 0] - arm[:, 0] * push[:, 2]).sum()
-    return float(total) * (solver.substeps / world.dt) ** 2
+    return float(total) * (solver.taken / world.dt) ** 2
 
 
 def surface_angle(world: World) -> float:

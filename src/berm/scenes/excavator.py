@@ -14,6 +14,7 @@ from pydantic import Field
 
 from berm.core.report import StepReport
 from berm.machines.base import add
+from berm.machines.operator import Leg
 from berm.scenes.base import SCENES, Outcome, Scene
 from berm.scenes.loader import machine_of
 from berm.scenes.parts.digging import (
@@ -34,6 +35,7 @@ SIDE = 90.0  # degrees from the trench to the truck
 FAR, NEAR = 8.2, 5.4  # m from the axis of the swing: where a bucket begins and ends
 DEEP, DEEPER = 0.35, 0.25  # m: depth of the first bucket, and what each adds
 FILL = (0.6, 1.4)  # of the struck capacity
+STOP = 1.0  # s at the end
 LEAN, CLOSED = 20.0, 2e-3  # degrees and m
 
 
@@ -56,7 +58,7 @@ class Excavator(Scene[ExcavatorParams]):
 
     def duration(self, params: ExcavatorParams) -> float:
         """So long as the buckets take."""
-        return sum(leg.most for leg in legs_along(self._way(params), READY)) + 1.0
+        return sum(seconds for _, _, seconds in self._way(params)) + STOP
 
     def _way(self, params: ExcavatorParams) -> Way:
         return [("get ready", READY, 2.5)] + [
@@ -71,7 +73,7 @@ class Excavator(Scene[ExcavatorParams]):
         truck = add(world, "truck", (*TRUCK, 0.02), name="truck")
         truck.command(brake=1.0)
         terrain.add_tool(digger.bodies["bucket"])
-        digger.follow(legs_along(self._way(params), READY))
+        digger.follow([*legs_along(self._way(params), READY), Leg("stop", {}, STOP)])
         self.drive(world, params)
 
     def control(self, world: World, params: ExcavatorParams) -> None:

@@ -53,7 +53,7 @@ class MergeAndSplit(Figure):
         """Run both, and look at each merge."""
         heap, shots, counts = trough(7 if quick else 16, STRIKE - (1.5 if quick else 0.0))
         say(f"trough: {len(heap)} steps with merges")
-        space, whole, more = in_space(8 if quick else 14, 4.0 if quick else STRIKE)
+        space, whole, more = in_space(8 if quick else 14, 8.0 if quick else STRIKE)
         say(f"space: {len(space)} steps with merges")
         rows = [{"world": "trough", **row} for row in heap]
         rows += [{"world": "space", **row} for row in space]
