@@ -123,10 +123,20 @@ def plane_gaps(planes, centre, r, f):
     return planes[:, :3] @ centre - planes[:, 3] - r - f * (planes[:, :3] * planes[:, 4:7]).sum(1)
 
 
+def enters_from_beside(shape, start):
+    """Whether a way begins beside a field of heights: it has no sides, and stops nobody there."""
+    if not isinstance(shape, HeightField):
+        return False
+    extent = shape.cell * (np.array(shape.heights.shape) - 1)
+    inside = (start[:2] - np.array(shape.origin)) / extent
+    return bool(((inside < 0.0) | (inside > 1.0)).any())
+
+
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(cases([*CONVEX, *OTHERS]))
 def test_a_contact_is_made_exactly_where_the_way_comes_near(case):
     body, start, way, r = case
+    assume(not enters_from_beside(body.shape, start))
     skin = SKIN * r
     gap = sampled(body, start, way, r, np.linspace(0, 1, SAMPLES)).min()
     # Closest approach is found to within a step of the advancement, so leave out the doubtful.

@@ -30,12 +30,12 @@ Array = npt.NDArray[np.float64]
 # s, way ahead and height of the edge (m), rake (degrees): dig, lift, tilt, and shake
 DIG = (
     (0.0, 0.0, 0.15, 50.0), (1.0, 0.15, -0.30, 48.0), (2.6, 1.25, -0.38, 5.0),
-    (3.8, 1.60, -0.15, -55.0), (5.0, 1.60, 1.20, -62.0),
+    (3.8, 1.60, -0.15, -55.0), (5.8, 1.60, 2.60, -62.0),
 )  # fmt: skip
-CARRIED, TILTING, TILTED, END = 6.0, 6.2, 8.0, 11.5  # s: lifted, begins to tilt, has, is over
-SHAKING = 9.5  # s: jerks begin
+CARRIED, TILTING, TILTED, END = 6.2, 6.4, 8.2, 11.7  # s: lifted, begins to tilt, has, is over
+SHAKING = 9.7  # s: jerks begin
 JERKS, JERK, SWING = 8, 0.1, 25.0  # how many, s each, degrees
-MOUTH_DOWN = 85.0  # degrees of rake
+MOUTH_DOWN = 118.0  # degrees of rake: upside down, of how it is carried
 STICKS, FALLS = 0.02, 0.02  # of the load: more stays with adhesion, less without
 
 
