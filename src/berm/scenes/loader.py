@@ -195,6 +195,8 @@ def job(settle: float) -> list[Leg]:
             lambda m: at(m)[1] > truck - DUMPING - 0.15, 25.0),
         Leg("stop before it", brake, _stands),
         Leg("dump", lambda m: brake | REV | {"tilt": -1.0}, 4.0),
+        Leg("lift the edge over the bed", lambda m: brake | REV | pose(m, 1.92, 2.05),
+            lambda m: ram(m, "tilt") > 1.98, 6.0),
         Leg("back away", lambda m: back(0.5) | {"steer": steer_to(m, 0.0)},
             lambda m: at(m)[1] < truck - 7.0),
         Leg("stop again", brake, _stands),
